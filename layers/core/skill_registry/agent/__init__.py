@@ -1,0 +1,1 @@
+"""What an agent's process or a command line runs: the client of the registry's HTTP API."""

@@ -1,0 +1,1 @@
+"""What the registry does: publish, list, view, refresh, reconcile. Knows no AWS SDK and no HTTP."""

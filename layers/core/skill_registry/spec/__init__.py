@@ -1,0 +1,1 @@
+"""What a skill is: names, paths, frontmatter, archives, rules, rendering. Pure, no I/O."""

@@ -1,0 +1,1 @@
+"""How the registry answers: settings, wiring, routes, problems, telemetry."""
