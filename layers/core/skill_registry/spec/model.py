@@ -123,3 +123,19 @@ class Limits:
     description: int = 1024
     compatibility: int = 500
     version: int = 32
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a check found: the skill's metadata where it can be read, and every diagnostic."""
+
+    meta: SkillMeta | None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether the skill may be published: read, and without an error."""
+        return self.meta is not None and not has_errors(self.diagnostics)

@@ -124,8 +124,10 @@ def parse_skill(key: str) -> SkillId | None:
     parts = key.split("/")
     if len(parts) >= 4 and parts[0] == "skills" and parts[1] and parts[2]:
         return SkillId(parts[1], parts[2])
-    if len(parts) >= 4 and parts[0] == "registry" and (
-        parts[3:] == ["settings.json"] or (parts[3] == "revisions" and len(parts) == 5)
+    if (
+        len(parts) >= 4
+        and parts[0] == "registry"
+        and (parts[3:] == ["settings.json"] or (parts[3] == "revisions" and len(parts) == 5))
     ):
         return SkillId(parts[1], parts[2])
     return None

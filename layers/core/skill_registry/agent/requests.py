@@ -1,0 +1,214 @@
+"""The registry's calls as values. Pure: nothing here sends anything."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+import httpx
+
+from skill_registry.errors import RequestInvalid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+ZIP = "application/zip"
+JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request to the registry. ``path`` is percent-encoded, below the registry's address."""
+
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+
+    @property
+    def target(self) -> str:
+        """Path and query, to be put behind the registry's address."""
+        query = urlencode(self.query, quote_via=quote)
+        return f"{self.path}?{query}" if query else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """What must hold for a publish: the head is ``version``, or there is no skill yet.
+
+    Raises:
+        RequestInvalid: Both are asked for, and nothing can satisfy both.
+    """
+
+    version: int | None = None
+    absent: bool = False
+
+    def __post_init__(self) -> None:
+        if self.version is not None and self.absent:
+            raise RequestInvalid("Ask for a version or for a new skill, not for both.")
+
+    def headers(self) -> dict[str, str]:
+        """Return the precondition as request headers."""
+        if self.absent:
+            return {"If-None-Match": "*"}
+        return {} if self.version is None else {"If-Match": f'"{self.version}"'}
+
+
+NO_PRECONDITION = Precondition()
+
+
+def registry_url(url: str) -> str:
+    """Return the registry's address without a trailing slash.
+
+    Raises:
+        RequestInvalid: It is no address of an HTTP server, or it carries a query or credentials.
+    """
+    try:
+        parsed = httpx.URL(url)
+    except (httpx.InvalidURL, UnicodeError):
+        parsed = httpx.URL()
+    if parsed.scheme not in {"http", "https"} or not parsed.host:
+        raise RequestInvalid(
+            f"{url!r} is no registry address: it looks like https://registry.example.com.",
+            code="url_invalid",
+        )
+    if parsed.query or parsed.fragment or parsed.userinfo:
+        raise RequestInvalid(
+            "A registry's address has no user, query or fragment in it.", code="url_invalid"
+        )
+    return str(parsed).rstrip("/")
+
+
+def list_skills(
+    scopes: Sequence[str] = (), limit: int | None = None, cursor: str | None = None
+) -> Call:
+    """Ask for one page of the listing."""
+    query = [pair for scope in scopes for pair in _query(scope=scope)]
+    return Call("GET", "/skills", (*query, *_query(limit=limit, cursor=cursor)))
+
+
+def view_skill(
+    name: str,
+    path: str | None = None,
+    version: int | str | None = None,
+    scope: str | None = None,
+    raw: bool = False,
+) -> Call:
+    """Ask for the body of a skill, or for one of its files."""
+    query = _query(scope=scope, path=path, version=version, raw=1 if raw else None)
+    return Call("GET", _skill(name), query)
+
+
+def bundle(name: str, version: int | str | None = None, scope: str | None = None) -> Call:
+    """Ask where the whole skill can be read."""
+    return Call("GET", f"{_skill(name)}/bundle", _query(scope=scope, version=version))
+
+
+def create_upload(
+    name: str,
+    size: int | None = None,
+    sha256: str | None = None,
+    message: str | None = None,
+    scope: str | None = None,
+    precondition: Precondition = NO_PRECONDITION,
+) -> Call:
+    """Ask for a ticket; with ``size`` (bytes) and ``sha256`` (hex) it binds exactly those bytes."""
+    members = {"name": name, "size": size, "sha256": sha256, "message": message}
+    body = {key: value for key, value in members.items() if value is not None}
+    return _json("POST", "/uploads", body, _query(scope=scope), precondition.headers())
+
+
+def complete(upload_id: str) -> Call:
+    """Ask to publish an upload now."""
+    return Call("POST", f"{_upload(upload_id)}/complete")
+
+
+def upload_state(upload_id: str) -> Call:
+    """Ask what became of an upload."""
+    return Call("GET", _upload(upload_id))
+
+
+def publish_inline(
+    name: str,
+    skill: bytes | Mapping[str, str],
+    key: str,
+    message: str | None = None,
+    scope: str | None = None,
+    precondition: Precondition = NO_PRECONDITION,
+) -> Call:
+    """Ask to publish a small skill in the request itself.
+
+    Args:
+        name: The skill.
+        skill: A zip archive, or text files by their paths.
+        key: The idempotency key; a repeated call with the same one changes nothing.
+        message: Why.
+        scope: Where to.
+        precondition: What must hold.
+    """
+    headers = {**precondition.headers(), "Idempotency-Key": key}
+    return _skill_body("PUT", _skill(name), skill, message, _query(scope=scope), headers)
+
+
+def validate(name: str | None, skill: bytes | Mapping[str, str]) -> Call:
+    """Ask for the diagnostics of a publish, without one."""
+    return _skill_body("POST", "/validate", skill, None, _query(name=name), {})
+
+
+def _skill_body(
+    method: str,
+    path: str,
+    skill: bytes | Mapping[str, str],
+    message: str | None,
+    query: tuple[tuple[str, str], ...],
+    headers: Mapping[str, str],
+) -> Call:
+    if isinstance(skill, bytes):
+        query = (*query, *_query(message=message))
+        return Call(method, path, query, {**headers, "Content-Type": ZIP}, skill)
+    body: dict[str, object] = {"files": dict(skill)}
+    if message is not None:
+        body["message"] = message
+    return _json(method, path, body, query, headers)
+
+
+def _json(
+    method: str,
+    path: str,
+    body: Mapping[str, object],
+    query: tuple[tuple[str, str], ...],
+    headers: Mapping[str, str],
+) -> Call:
+    encoded = json.dumps(body, separators=(",", ":")).encode()
+    return Call(method, path, query, {**headers, "Content-Type": JSON}, encoded)
+
+
+def _query(**members: str | int | None) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (name, _text(str(value), name)) for name, value in members.items() if value is not None
+    )
+
+
+def _text(value: str, noun: str) -> str:
+    # Command lines and file systems hand over bytes that are no UTF-8 as lone surrogates.
+    if any("\ud800" <= char <= "\udfff" for char in value):
+        raise RequestInvalid(f"The {noun} is not valid Unicode text.")
+    return value
+
+
+def _skill(name: str) -> str:
+    return f"/skills/{_segment(name, 'skill')}"
+
+
+def _upload(upload_id: str) -> str:
+    return f"/uploads/{_segment(upload_id, 'upload')}"
+
+
+def _segment(value: str, noun: str) -> str:
+    """Encode one path segment; dots too, because clients and proxies resolve ``..``."""
+    if not value:
+        raise RequestInvalid(f"Name the {noun}: an empty name is none.")
+    return quote(_text(value, noun), safe="").replace(".", "%2E")

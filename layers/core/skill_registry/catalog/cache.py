@@ -1,0 +1,132 @@
+"""What one execution environment remembers between requests: catalogs and revisions.
+
+These two are the documented module-level state of the registry; ``web/wiring.py`` holds them.
+Everything remembered is either revalidated before use or immutable.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from skill_registry.catalog.snapshot import Catalog, decode
+from skill_registry.errors import Unavailable
+from skill_registry.store import keys
+from skill_registry.store.base import NotModified
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from skill_registry.catalog.runtime import Runtime
+    from skill_registry.store.base import SkillStore
+
+V = TypeVar("V")
+
+
+class ByteLru(Generic[V]):
+    """The least recently used values, bounded by the bytes that they take. Thread-safe."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._values: OrderedDict[Hashable, tuple[V, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> V | None:
+        """Return the value, and mark it as used."""
+        with self._lock:
+            found = self._values.get(key)
+            if found is None:
+                return None
+            self._values.move_to_end(key)
+            return found[0]
+
+    def put(self, key: Hashable, value: V, size: int) -> None:
+        """Remember a value of ``size`` bytes; one over the bound is not kept."""
+        if size > self._max_bytes:
+            return
+        with self._lock:
+            _, before = self._values.pop(key, (None, 0))
+            self._values[key] = (value, size)
+            self._bytes += size - before
+            while self._bytes > self._max_bytes:
+                _, (_, freed) = self._values.popitem(last=False)
+                self._bytes -= freed
+
+
+@dataclass(frozen=True, slots=True)
+class CachedCatalog:
+    """A catalog as it was answered last.
+
+    Attributes:
+        etag: None where the scope has no catalog object.
+        checked: When the store confirmed it, monotonic seconds.
+    """
+
+    catalog: Catalog
+    etag: str | None
+    checked: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A catalog for one request.
+
+    ``stale`` is the age, in seconds, of one that was served without the store.
+    """
+
+    catalog: Catalog
+    etag: str | None
+    stale: float | None = None
+
+
+class CatalogCache:
+    """The catalogs of this environment, each revalidated by one conditional GET.
+
+    Args:
+        max_age: Seconds during which a confirmed catalog is answered without asking.
+        stale_age: Seconds during which it is answered, marked, while the store does not answer.
+    """
+
+    def __init__(
+        self, store: SkillStore, runtime: Runtime, *, max_age: float = 0, stale_age: float = 300
+    ) -> None:
+        self._store = store
+        self._runtime = runtime
+        self._max_age = max_age
+        self._stale_age = stale_age
+        self._known: dict[str, CachedCatalog] = {}
+
+    def get(self, scope: str) -> Answered:
+        """Return the catalog of a scope; an empty one where there is none.
+
+        Raises:
+            Unavailable: The store does not answer and nothing recent enough is known.
+        """
+        known = self._known.get(scope)
+        now = self._runtime.monotonic()
+        if known is not None and self._max_age > 0 and now - known.checked < self._max_age:
+            return Answered(known.catalog, known.etag)
+        try:
+            fresh = self._revalidated(scope, known, now)
+        except Unavailable:
+            if known is None or now - known.checked > self._stale_age:
+                raise
+            return Answered(known.catalog, known.etag, stale=now - known.checked)
+        self._known[scope] = fresh
+        return Answered(fresh.catalog, fresh.etag)
+
+    def _revalidated(self, scope: str, known: CachedCatalog | None, now: float) -> CachedCatalog:
+        etag = known.etag if known else None
+        found = self._store.get(keys.catalog(scope), if_none_match=etag)
+        if isinstance(found, NotModified) and known is not None:
+            return CachedCatalog(known.catalog, known.etag, now)
+        if found is None or isinstance(found, NotModified):
+            return CachedCatalog(Catalog(scope, 0, {}), None, now)
+        catalog = decode(scope, found.body)
+        if catalog is None:
+            # Broken by somebody else's hand: the last good one is better than none.
+            catalog = known.catalog if known else Catalog(scope, 0, {})
+        return CachedCatalog(catalog, found.etag, now)

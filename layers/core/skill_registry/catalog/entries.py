@@ -1,0 +1,169 @@
+"""Catalog entries, read from the authority: log, tree and settings.
+
+The only place that turns a skill's state into an entry, so that an incremental catalog and a
+rebuilt one are equal (invariant I15).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from skill_registry.catalog.log import parse_sidecar
+from skill_registry.catalog.overrides import Overrides, overrides_of
+from skill_registry.catalog.revision import Kind
+from skill_registry.catalog.snapshot import Entry, State, content_fingerprint
+from skill_registry.spec.validation import read_skill
+from skill_registry.store import keys
+from skill_registry.store.base import StoredObject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from skill_registry.catalog.loading import Loaded, Loader
+    from skill_registry.catalog.runtime import Runtime
+    from skill_registry.spec.model import Diagnostic, Limits, SkillMeta
+    from skill_registry.store.base import SkillStore
+    from skill_registry.store.keys import SkillId
+
+Tags = tuple[str, ...]
+
+
+class EntryReader:
+    """Reads the entry that a skill has now."""
+
+    def __init__(self, store: SkillStore, runtime: Runtime, loader: Loader, limits: Limits) -> None:
+        self._store = store
+        self._runtime = runtime
+        self._loader = loader
+        self._limits = limits
+
+    def read(self, skill: SkillId) -> Entry | None:
+        """Return the skill's entry, None where there is no skill and never was one.
+
+        A revision that this environment published or loaded before is not read again.
+        """
+        sidecar, settings = self._runtime.parallel(
+            [
+                partial(self._store.get, keys.sidecar(skill)),
+                partial(self._store.get, keys.settings(skill)),
+            ]
+        )
+        body = settings.body if isinstance(settings, StoredObject) else None
+        etag = settings.etag if isinstance(settings, StoredObject) else None
+        overrides = overrides_of(body)
+        number = parse_sidecar(sidecar.body) if isinstance(sidecar, StoredObject) else None
+        loaded = self._loader.visible_revision(skill, number, overrides)
+        if loaded is not None:
+            return _managed(loaded, etag)
+        return self._vendored(skill, number, overrides, etag)
+
+    def _vendored(
+        self, skill: SkillId, stated: int | None, overrides: Overrides, etag: str | None
+    ) -> Entry | None:
+        listing, text = self._loader.vendored.skill_md(skill)
+        if text is None:
+            return None
+        report = read_skill(text, directory=skill.name, limits=self._limits)
+        version = stated or (report.meta.version if report.meta else None)
+        return _entry(
+            skill.name,
+            report.meta,
+            report.diagnostics,
+            overrides,
+            version=version,
+            files=len(listing.objects),
+            size=listing.size,
+            tree=listing.fingerprint,
+            settings=etag,
+        )
+
+
+def _managed(loaded: Loaded, settings: str | None) -> Entry:
+    info = loaded.revision
+    assert info is not None
+    name = loaded.skill.name
+    if info.kind is Kind.TOMBSTONE:
+        return Entry(
+            name,
+            info.number,
+            info.number,
+            State.DELETED,
+            tree=content_fingerprint({}),
+            settings=settings,
+        )
+    contents = {path: file.data for path, file in loaded.files.items()}
+    return _entry(
+        name,
+        loaded.meta,
+        loaded.diagnostics,
+        loaded.overrides,
+        version=info.number,
+        revision=info.number,
+        files=len(contents),
+        size=sum(map(len, contents.values())),
+        sha256=info.sha256,
+        tree=content_fingerprint(contents),
+        settings=settings,
+    )
+
+
+def _entry(
+    name: str,
+    meta: SkillMeta | None,
+    diagnostics: Iterable[Diagnostic],
+    overrides: Overrides,
+    *,
+    version: int | str | None,
+    files: int,
+    size: int,
+    tree: str,
+    settings: str | None,
+    revision: int | None = None,
+    sha256: str | None = None,
+) -> Entry:
+    told = tuple(diagnostic.to_dict() for diagnostic in diagnostics)
+    if meta is None:
+        return Entry(
+            name,
+            revision,
+            version,
+            State.INVALID,
+            overrides.enabled,
+            tree=tree,
+            settings=settings,
+            diagnostics=told,
+        )
+    return Entry(
+        name=name,
+        revision=revision,
+        version=version,
+        enabled=overrides.enabled,
+        description=meta.description,
+        descriptions=dict(meta.descriptions),
+        agents=overrides.agents if overrides.agents is not None else meta.agents,
+        min_tier=meta.min_tier,
+        hidden=meta.disable_model_invocation,
+        allowed_tools=meta.allowed_tools,
+        license=meta.license,
+        compatibility=meta.compatibility,
+        source=meta.source,
+        upstream=dict(meta.upstream) if meta.upstream else None,
+        tags=_tags(meta),
+        files=files,
+        bytes=size,
+        sha256=sha256,
+        tree=tree,
+        settings=settings,
+        diagnostics=told,
+    )
+
+
+def _tags(meta: SkillMeta) -> Tags:
+    """Read ``metadata.tags``, a list or words in one text."""
+    raw = meta.metadata.get("tags")
+    if isinstance(raw, str):
+        return tuple(raw.replace(",", " ").split())
+    if isinstance(raw, list | tuple):
+        return tuple(str(tag) for tag in raw)
+    return ()

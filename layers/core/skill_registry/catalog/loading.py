@@ -1,0 +1,257 @@
+"""Loading: from a name to the bytes of one state, and who may have them.
+
+For each scope asked, ``.version`` and ``settings.json`` are read in one parallel round; a managed
+skill's revision comes from memory or is one more GET. The version that is answered belongs to the
+object that supplied the bytes (invariant I6).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from skill_registry.catalog.cache import ByteLru
+from skill_registry.catalog.log import RevisionLog, parse_sidecar
+from skill_registry.catalog.overrides import NO_OVERRIDES, Overrides, overrides_of
+from skill_registry.catalog.revision import Kind, Revision, RevisionInfo
+from skill_registry.catalog.vendored import Directory, VendoredReader
+from skill_registry.errors import Gone, Unavailable, VersionNotFound
+from skill_registry.spec.archive import read_revision
+from skill_registry.spec.model import SKILL_MD, Limits, SkillFile, SkillMeta
+from skill_registry.spec.validation import read_skill
+from skill_registry.spec.visibility import may_see
+from skill_registry.store import keys
+from skill_registry.store.base import NotModified, StoredObject
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from skill_registry.catalog.principal import Principal
+    from skill_registry.catalog.runtime import Runtime
+    from skill_registry.spec.model import Diagnostic
+    from skill_registry.store.base import SkillStore
+    from skill_registry.store.keys import SkillId
+
+ATTEMPTS = 5
+
+Pin = int | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """One state of a skill, whole.
+
+    Attributes:
+        version: The revision's number; for a vendored skill its own version, or None.
+        revision: None for a vendored skill.
+        directory: None for a managed skill.
+    """
+
+    skill: SkillId
+    version: int | str | None
+    files: Mapping[str, SkillFile]
+    meta: SkillMeta | None
+    diagnostics: tuple[Diagnostic, ...]
+    overrides: Overrides
+    revision: RevisionInfo | None = None
+    directory: Directory | None = None
+
+    def visible_to(self, principal: Principal) -> bool:
+        """Whether this caller may know of the skill at all.
+
+        Nobody may of one whose frontmatter cannot be read: it might have named its agents.
+        """
+        if not self.overrides.enabled or self.meta is None:
+            return False
+        named = self.overrides.agents if self.overrides.agents is not None else self.meta.agents
+        return may_see(agents=named, min_tier=self.meta.min_tier, viewer=principal.viewer)
+
+
+class Loader:
+    """Loads skills. Remembers revisions, which are immutable, and small objects by their ETag."""
+
+    def __init__(
+        self,
+        store: SkillStore,
+        runtime: Runtime,
+        limits: Limits,
+        *,
+        cache_bytes: int = 64 * 1024 * 1024,
+    ) -> None:
+        self._store = store
+        self._runtime = runtime
+        self._limits = limits
+        self._log = RevisionLog(store, runtime)
+        self.vendored = VendoredReader(store, runtime, limits)
+        self._revisions: ByteLru[Loaded] = ByteLru(cache_bytes)
+        self._objects: ByteLru[StoredObject] = ByteLru(4 * 1024 * 1024)
+
+    def load(
+        self, skills: Sequence[SkillId], principal: Principal, pin: Pin = None
+    ) -> Loaded | None:
+        """Load the first of the skills that exists and that the principal may see.
+
+        Args:
+            skills: The same name in each scope, in order of precedence.
+            pin: A revision number or ``@label`` instead of the head.
+
+        Raises:
+            VersionNotFound: The skill is there, the pinned version is not.
+            Gone: The pinned version's bytes were pruned.
+            Unavailable: The store does not answer.
+        """
+        wanted = [key for skill in skills for key in (keys.sidecar(skill), keys.settings(skill))]
+        found = self._runtime.parallel([partial(self._current, key) for key in wanted])
+        pairs = zip(skills, found[::2], found[1::2], strict=True)
+        for skill, sidecar, settings in pairs:
+            overrides = overrides_of(settings.body if settings else None)
+            loaded = self._head(skill, sidecar, overrides)
+            if loaded is not None and loaded.visible_to(principal):
+                return loaded if pin is None else self._pinned(loaded, pin)
+        return None
+
+    def _current(self, key: str) -> StoredObject | None:
+        """Read a small object as it is now; nothing but a 304 travels when it is known."""
+        known = self._objects.get(key)
+        found = self._store.get(key, if_none_match=known.etag if known else None)
+        if isinstance(found, NotModified):
+            return known
+        if found is not None:
+            self._objects.put(key, found, len(found.body) + len(key))
+        return found
+
+    def _head(
+        self, skill: SkillId, sidecar: StoredObject | None, overrides: Overrides
+    ) -> Loaded | None:
+        number = parse_sidecar(sidecar.body) if sidecar else None
+        for _ in range(ATTEMPTS):
+            loaded = self.revision(skill, number, overrides) if number else None
+            if loaded is None:
+                # No sidecar, garbage, or one past the log: the log decides, then the directory.
+                number = self._log.top(skill)
+                if not number:
+                    return self._directory(skill, overrides)
+                loaded = self.revision(skill, number, overrides)
+            kind = loaded.revision.kind if loaded and loaded.revision else None
+            if kind is Kind.TOMBSTONE:
+                return None
+            if kind is Kind.CONTENT:
+                return loaded
+            # Pruned after it was superseded: read the head again.
+            again = self._current(keys.sidecar(skill))
+            number = parse_sidecar(again.body) if again else None
+        raise Unavailable(f"{skill} keeps changing; try again.")
+
+    def visible_revision(
+        self, skill: SkillId, number: int | None, overrides: Overrides = NO_OVERRIDES
+    ) -> Loaded | None:
+        """Load the revision that a sidecar states, or the log's highest where it states none.
+
+        Tombstones are answered as such. None where the log is empty.
+        """
+        loaded = self.revision(skill, number, overrides) if number else None
+        if loaded is None:
+            top = self._log.top(skill)
+            loaded = self.revision(skill, top, overrides) if top else None
+        return loaded
+
+    def revision(
+        self, skill: SkillId, number: int, overrides: Overrides = NO_OVERRIDES
+    ) -> Loaded | None:
+        """Load one revision, from memory where it was loaded before; None where there is none.
+
+        Raises:
+            Unavailable: The object is there and is not a revision.
+        """
+        known = self._revisions.get((skill, number))
+        if known is not None:
+            return _with(known, overrides)
+        found = self._store.get(keys.revision(skill, number))
+        if not isinstance(found, StoredObject):
+            return None
+        info = RevisionInfo.from_object(number, found.info)
+        loaded = _loaded(skill, Revision(info, _files(skill, info, found.body)), self._limits)
+        self._keep(loaded, info)
+        return _with(loaded, overrides)
+
+    def remember(self, skill: SkillId, info: RevisionInfo, files: Sequence[SkillFile]) -> None:
+        """Keep a revision that this environment just committed, to be read from memory."""
+        revision = Revision(info, {file.path: file for file in files})
+        self._keep(_loaded(skill, revision, self._limits), info)
+
+    def _keep(self, loaded: Loaded, info: RevisionInfo) -> None:
+        if info.kind is not Kind.PRUNED:
+            size = sum(len(file.data) for file in loaded.files.values())
+            self._revisions.put((loaded.skill, info.number), loaded, size + 1024)
+
+    def _pinned(self, head: Loaded, pin: Pin) -> Loaded:
+        number = head.overrides.labels.get(pin[1:]) if isinstance(pin, str) else pin
+        if number is None or head.revision is None:
+            raise VersionNotFound(f"`{head.skill.name}` has no version `{pin}`.")
+        if number == head.revision.number:
+            return head
+        loaded = self.revision(head.skill, number, head.overrides)
+        kind = loaded.revision.kind if loaded and loaded.revision else None
+        if kind is Kind.PRUNED:
+            raise Gone(f"Version {number} of `{head.skill.name}` was pruned.")
+        if loaded is None or kind is not Kind.CONTENT:
+            raise VersionNotFound(f"`{head.skill.name}` has no version {number}.")
+        return loaded
+
+    def _directory(self, skill: SkillId, overrides: Overrides) -> Loaded | None:
+        listing = self.vendored.listing(skill)
+        if SKILL_MD not in listing.objects:
+            return None
+        stamp = (skill, listing.fingerprint)
+        known = self._revisions.get(stamp)
+        if known is not None:
+            return _with(known, overrides)
+        directory = self.vendored.read(skill, listing)
+        if directory is None or SKILL_MD not in directory.files:
+            return None
+        report = read_skill(
+            directory.files[SKILL_MD].data, directory=skill.name, limits=self._limits
+        )
+        version = directory.stated or (report.meta.version if report.meta else None)
+        loaded = Loaded(
+            skill=skill,
+            version=version,
+            files=directory.files,
+            meta=report.meta,
+            diagnostics=report.diagnostics,
+            overrides=NO_OVERRIDES,
+            directory=directory,
+        )
+        if directory.fingerprint == listing.fingerprint:
+            self._revisions.put(stamp, loaded, listing.size + 1024)
+        return _with(loaded, overrides)
+
+
+def _files(skill: SkillId, info: RevisionInfo, body: bytes) -> dict[str, SkillFile]:
+    if info.kind is not Kind.CONTENT:
+        return {}
+    try:
+        return {file.path: file for file in read_revision(body)}
+    except ValueError as error:
+        raise Unavailable(
+            f"Revision {info.number} of {skill} is damaged. Publish the skill again."
+        ) from error
+
+
+def _loaded(skill: SkillId, revision: Revision, limits: Limits) -> Loaded:
+    text = revision.skill_md
+    report = read_skill(text, directory=skill.name, limits=limits) if text is not None else None
+    return Loaded(
+        skill=skill,
+        version=revision.info.number,
+        files=revision.files,
+        meta=report.meta if report else None,
+        diagnostics=report.diagnostics if report else (),
+        overrides=NO_OVERRIDES,
+        revision=revision.info,
+    )
+
+
+def _with(loaded: Loaded, overrides: Overrides) -> Loaded:
+    return loaded if loaded.overrides == overrides else replace(loaded, overrides=overrides)

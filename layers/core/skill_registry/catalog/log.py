@@ -1,0 +1,279 @@
+"""A skill's log: its numbered revisions and the ``.version`` that makes them visible.
+
+Architecture, section 4, steps 2 to 6. The durable commit is a conditional create of revision h+1,
+the visible commit a conditional write of ``.version``. Whoever meets a committed revision that is
+not visible yet makes it so before going on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from skill_registry.catalog.revision import Kind, RevisionInfo
+from skill_registry.errors import SkillNotFound, TicketStale, Unavailable, VersionConflict
+from skill_registry.store import keys
+from skill_registry.store.base import IfAbsent, IfMatch, StoredObject, Written, list_all
+from skill_registry.store.conditional import put_once
+
+if TYPE_CHECKING:
+    from skill_registry.catalog.revision import Draft
+    from skill_registry.catalog.runtime import Runtime
+    from skill_registry.store.base import SkillStore
+    from skill_registry.store.keys import SkillId
+
+ATTEMPTS = 60
+SCAN_LIMIT = 100
+_LONGEST_SIDECAR = 12
+
+
+def parse_sidecar(body: bytes) -> int | None:
+    """Read the integer of a ``.version``; None for anything else."""
+    text = body.strip()
+    if not text.isdigit() or len(text) > _LONGEST_SIDECAR:
+        return None
+    return int(text) or None
+
+
+def sidecar_body(number: int) -> bytes:
+    """The bytes of a ``.version``."""
+    return b"%d\n" % number
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What is visible of a log.
+
+    Attributes:
+        number: The head's number, 0 for a skill without a revision.
+        stated: What ``.version`` says, None where it is missing or garbage.
+        etag: ETag of ``.version``, None where it is missing.
+        info: The head revision's metadata, None where ``number`` is 0.
+    """
+
+    number: int
+    stated: int | None
+    etag: str | None
+    info: RevisionInfo | None
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a skill to read: a head that is no tombstone."""
+        return self.info is not None and self.info.kind is not Kind.TOMBSTONE
+
+    @property
+    def settled(self) -> bool:
+        """Whether ``.version`` says what the log says."""
+        return self.stated == self.number
+
+
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """What a writer wants to hold for the head.
+
+    Attributes:
+        version: The head is exactly this version.
+        create_only: There is no skill: no head, or a tombstone.
+        must_exist: There is one.
+    """
+
+    version: int | None = None
+    create_only: bool = False
+    must_exist: bool = False
+
+    def check(self, number: int, *, exists: bool) -> None:
+        """Compare with a head.
+
+        Raises:
+            SkillNotFound: ``must_exist`` does not hold.
+            VersionConflict: Another one does not; it carries the current version.
+        """
+        current = number or None
+        if self.must_exist and not exists:
+            raise SkillNotFound("There is no such skill to change.")
+        if self.create_only and exists:
+            raise VersionConflict(
+                f"The skill exists already, at version {number}.", current=current
+            )
+        if self.version is not None and self.version != number:
+            raise VersionConflict(
+                f"You changed version {self.version}; the current version is {number}. "
+                "Read it again and repeat your change.",
+                current=current,
+            )
+
+
+NO_PRECONDITION = Precondition()
+
+Adopt = Callable[["SkillId", Head, Precondition], "Precondition | None"]
+
+
+class RevisionLog:
+    """Reads and appends to logs. Holds no state of its own."""
+
+    def __init__(self, store: SkillStore, runtime: Runtime) -> None:
+        self._store = store
+        self._runtime = runtime
+
+    def top(self, skill: SkillId) -> int:
+        """Return the highest number in the log, 0 for none."""
+        numbers = (
+            keys.revision_number(o.key) for o in list_all(self._store, keys.revisions(skill))
+        )
+        return max((number for number in numbers if number is not None), default=0)
+
+    def info(self, skill: SkillId, number: int) -> RevisionInfo | None:
+        """Return what revision ``number`` says of itself, None where there is none."""
+        found = self._store.head(keys.revision(skill, number))
+        return RevisionInfo.from_object(number, found) if found else None
+
+    def head(self, skill: SkillId) -> Head:
+        """Read the head. A sidecar that is missing, garbage or past the log yields to the log."""
+        sidecar = self._store.get(keys.sidecar(skill))
+        stated, etag = None, None
+        if isinstance(sidecar, StoredObject):
+            stated, etag = parse_sidecar(sidecar.body), sidecar.etag
+        if stated is not None:
+            info = self.info(skill, stated)
+            if info is not None:
+                return Head(stated, stated, etag, info)
+        number = self.top(skill)
+        return Head(number, stated, etag, self.info(skill, number) if number else None)
+
+    def make_visible(self, skill: SkillId, number: int, head: Head) -> None:
+        """Bring ``.version`` to at least ``number``, a revision that exists.
+
+        ``head`` is what was read last. The answer of a conditional write is never trusted alone:
+        the sidecar is read again.
+
+        Raises:
+            Unavailable: Others kept winning, or the store did not answer.
+        """
+        goal = number
+        for attempt in range(ATTEMPTS):
+            if head.settled and head.number >= goal:
+                return
+            if self._write_sidecar(skill, goal, head):
+                # Where the sidecar was missing, somebody may have removed a newer one meanwhile.
+                top = goal if head.etag is not None else self.top(skill)
+                if top <= goal:
+                    return
+                goal = top
+            if attempt:
+                self._runtime.pause(attempt)
+            head = self.head(skill)
+        raise Unavailable(f"Too many writers on {skill}; publish again.")
+
+    def _write_sidecar(self, skill: SkillId, number: int, head: Head) -> bool:
+        try:
+            result = self._store.put(
+                keys.sidecar(skill),
+                sidecar_body(number),
+                condition=IfAbsent() if head.etag is None else IfMatch(head.etag),
+                content_type="text/plain",
+            )
+        except Unavailable:
+            # Unknown outcome: the caller reads the sidecar and decides by its value.
+            return False
+        return isinstance(result, Written)
+
+    def commit(
+        self,
+        skill: SkillId,
+        draft: Draft,
+        *,
+        base: int | None,
+        precondition: Precondition,
+        adopt: Adopt,
+    ) -> RevisionInfo:
+        """Append the draft and make it visible, exactly once per upload id.
+
+        Args:
+            adopt: Called while the log is empty; commits what the plain tree holds, if anything.
+            base: The head when the upload was announced; revisions after it are searched for the
+                upload id. None where nothing can have been committed under it.
+
+        Raises:
+            VersionConflict: The precondition does not hold.
+            TicketStale: More than 100 revisions came after ``base``.
+            Unavailable: The store does not answer, or others kept winning.
+        """
+        seen = base
+        for attempt in range(ATTEMPTS):
+            head = self.head(skill)
+            mine = self._find(skill, draft.upload_id, seen, head)
+            if mine is not None:
+                self.make_visible(skill, mine.number, head)
+                return mine
+            seen = head.number
+            if head.info is None and (adopted := adopt(skill, head, precondition)) is not None:
+                precondition = adopted
+                continue
+            precondition.check(head.number, exists=head.exists)
+            info = draft.info(head.number + 1, self._runtime.now(), head.info)
+            found = self._append(skill, info, draft.archive)
+            self.make_visible(skill, found.number, head)
+            if found.upload_id == draft.upload_id:
+                return found
+            self._runtime.pause(attempt)
+        raise Unavailable(f"Too many writers on {skill}; publish again.")
+
+    def _append(self, skill: SkillId, info: RevisionInfo, archive: bytes) -> RevisionInfo:
+        """Create the revision; answer what the log holds at its number, ours or another's."""
+        key = keys.revision(skill, info.number)
+        result = put_once(
+            self._store,
+            key,
+            archive,
+            condition=IfAbsent(),
+            metadata=info.to_metadata(),
+            content_type="application/zip",
+            write_id=self._runtime.new_id(),
+        )
+        if isinstance(result, Written):
+            return info
+        if result.current is None:
+            raise Unavailable(f"Publishing to {skill} met another write; publish again.")
+        return RevisionInfo.from_object(info.number, result.current)
+
+    def _find(
+        self, skill: SkillId, upload_id: str, seen: int | None, head: Head
+    ) -> RevisionInfo | None:
+        """Search the revisions after ``seen`` for an upload id."""
+        if seen is None or head.number <= seen:
+            return None
+        if head.number - seen > SCAN_LIMIT:
+            raise TicketStale(
+                f"More than {SCAN_LIMIT} versions were published since this upload was announced. "
+                "Start a new upload."
+            )
+        if head.info is not None and head.info.upload_id == upload_id:
+            return head.info
+        numbers = range(seen + 1, head.number)
+        infos = self._runtime.parallel([partial(self.info, skill, n) for n in numbers])
+        return next((info for info in infos if info and info.upload_id == upload_id), None)
+
+    def find(self, skill: SkillId, upload_id: str, base: int) -> RevisionInfo | None:
+        """Return the revision that an upload became, None while it is none.
+
+        Raises:
+            TicketStale: Too many revisions came since to tell.
+        """
+        return self._find(skill, upload_id, base, self.head(skill))
+
+    def heal(self, skill: SkillId) -> Head:
+        """Roll every committed revision forward to visible; repair a sidecar past the log.
+
+        Returns the head as it was read last. Writes nothing where all is well.
+        """
+        head = self.head(skill)
+        while self._store.head(keys.revision(skill, head.number + 1)) is not None:
+            self.make_visible(skill, head.number + 1, head)
+            head = self.head(skill)
+        if head.number and not head.settled:
+            # Garbage, missing, or past the log: the only lowering that ever happens.
+            self._write_sidecar(skill, head.number, head)
+            head = self.head(skill)
+        return head

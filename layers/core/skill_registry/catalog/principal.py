@@ -1,0 +1,100 @@
+"""Who is asking: subject, scopes, roles. Made in one place of the web ring, used in every use case.
+
+``scope`` is ``system``, ``team-<slug>`` or ``user-<hash of the subject>``: no subject can name
+itself into another's scope.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+
+from skill_registry.errors import Forbidden, RequestInvalid, ScopeRequired
+from skill_registry.spec.visibility import Viewer
+
+SYSTEM = "system"
+
+_SCOPE = re.compile(r"system|team-[a-z0-9]+(?:-[a-z0-9]+)*|user-[0-9a-f]{32}")
+_MAX_SCOPE = 64
+
+
+def is_scope(text: str) -> bool:
+    """Tell whether ``text`` names a scope."""
+    return len(text) <= _MAX_SCOPE and _SCOPE.fullmatch(text) is not None
+
+
+def subject_hash(subject: str) -> str:
+    """Hash of a subject, 32 hex digits: safe in a key, and nobody can choose it."""
+    return hashlib.sha256(subject.encode()).hexdigest()[:32]
+
+
+def user_scope(subject: str) -> str:
+    """The scope that belongs to one subject alone."""
+    return f"user-{subject_hash(subject)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """A caller that was identified.
+
+    Attributes:
+        reads: Scopes that it may read, in its order of precedence.
+        writes: Scopes that it may write.
+        default_scope: Where a write goes that names no scope.
+        agent: The verified agent identity, None where there is none.
+        administrator: May read and write every scope.
+    """
+
+    subject: str
+    reads: tuple[str, ...]
+    writes: frozenset[str] = field(default_factory=frozenset)
+    default_scope: str | None = None
+    agent: str | None = None
+    tier: str | None = None
+    administrator: bool = False
+
+    @property
+    def hash(self) -> str:
+        """The principal's folder under ``uploads/``."""
+        return subject_hash(self.subject)
+
+    @property
+    def viewer(self) -> Viewer:
+        """What visibility depends on."""
+        return Viewer(agent=self.agent, tier=self.tier)
+
+    def read_scopes(self, asked: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the scopes to read, in order; those asked for, or all of the principal's.
+
+        A scope that it may not read answers as an empty one would: it is left out.
+
+        Raises:
+            RequestInvalid: ``scope_invalid`` for something that is no scope at all.
+        """
+        for scope in asked:
+            if not is_scope(scope):
+                raise RequestInvalid(
+                    "A scope is `system`, `team-<slug>` or `user-<hash>`.", code="scope_invalid"
+                )
+        wanted = dict.fromkeys(asked or self.reads)
+        return tuple(s for s in wanted if self.administrator or s in self.reads)
+
+    def write_scope(self, asked: str | None) -> str:
+        """Return the scope to write.
+
+        Raises:
+            ScopeRequired: None was asked for and there is no default.
+            RequestInvalid: ``scope_invalid``.
+            Forbidden: The principal may not write there.
+        """
+        scope = asked or self.default_scope
+        if scope is None:
+            raise ScopeRequired("Name the scope to write with `?scope=`.")
+        if not is_scope(scope):
+            raise RequestInvalid(
+                "A scope is `system`, `team-<slug>` or `user-<hash>`.", code="scope_invalid"
+            )
+        if not self.administrator and scope not in self.writes:
+            raise Forbidden(f"You may not write to the scope `{scope}`.")
+        return scope

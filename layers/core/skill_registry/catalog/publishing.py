@@ -1,0 +1,202 @@
+"""Publish: from bytes to a visible revision, exactly once, whoever asks and however often.
+
+One path serves the presigned upload (by call and by event), the inline publish and the delete.
+Architecture, section 4.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from skill_registry.catalog.log import NO_PRECONDITION, Precondition
+from skill_registry.catalog.revision import Kind, draft
+from skill_registry.catalog.uploads import Outcomes, Ticket
+from skill_registry.errors import RegistryError, SkillInvalid, UploadAlreadyUsed
+from skill_registry.spec.model import has_errors
+from skill_registry.spec.validation import check_skill
+from skill_registry.store.keys import UploadId
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from skill_registry.catalog.adopting import Adopter
+    from skill_registry.catalog.loading import Loader
+    from skill_registry.catalog.log import RevisionLog
+    from skill_registry.catalog.principal import Principal
+    from skill_registry.catalog.refreshing import Refresher
+    from skill_registry.catalog.revision import Draft, RevisionInfo
+    from skill_registry.catalog.runtime import Runtime
+    from skill_registry.spec.model import Diagnostic, Limits, SkillFile
+    from skill_registry.store.base import SkillStore
+    from skill_registry.store.keys import SkillId
+
+_LOGGER = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A publish that is visible. ``diagnostics`` holds its warnings."""
+
+    upload: UploadId
+    skill: SkillId
+    info: RevisionInfo
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+class Publisher:
+    """Commits drafts: adopts a vendored directory first, makes the catalog and the tree follow."""
+
+    def __init__(
+        self,
+        store: SkillStore,
+        runtime: Runtime,
+        log: RevisionLog,
+        adopter: Adopter,
+        loader: Loader,
+        refresher: Refresher,
+        limits: Limits,
+    ) -> None:
+        self._runtime = runtime
+        self._log = log
+        self._adopter = adopter
+        self._loader = loader
+        self._refresher = refresher
+        self._limits = limits
+        self._outcomes = Outcomes(store)
+
+    def check(
+        self, name: str | None, files: Sequence[SkillFile], found: Sequence[Diagnostic] = ()
+    ) -> tuple[Diagnostic, ...]:
+        """Return every diagnostic of these files, warnings included.
+
+        Args:
+            name: The skill that they are to be; None to take the frontmatter's word.
+            found: What reading them found already.
+
+        Raises:
+            SkillInvalid: One of them is an error.
+        """
+        # Where the archive itself could not be read, its own diagnostics say all there is.
+        broken = has_errors(found) and not files
+        report = None if broken else check_skill(files, name=name, limits=self._limits)
+        diagnostics = (*found, *(report.diagnostics if report else ()))
+        if has_errors(diagnostics):
+            raise SkillInvalid(f"`{name or 'The skill'}` breaks rules of the format.", diagnostics)
+        return diagnostics
+
+    def publish_inline(
+        self,
+        principal: Principal,
+        skill: SkillId,
+        files: Sequence[SkillFile],
+        *,
+        found: Sequence[Diagnostic] = (),
+        precondition: Precondition = NO_PRECONDITION,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Published:
+        """Publish files that came with the call.
+
+        Args:
+            found: What reading them found already.
+            idempotency_key: The same key with the same call never makes a second revision, for a
+                day.
+
+        Raises:
+            SkillInvalid: The skill breaks rules; nothing was changed.
+            VersionConflict: The precondition does not hold; nothing was changed.
+            UploadAlreadyUsed: The key was used for something else.
+            Unavailable: The store does not answer. With a key, send the call again.
+        """
+        diagnostics = self.check(skill.name, files, found)
+        ticket = Ticket(skill, 0, principal.subject, precondition, message)
+        return self._inline(
+            principal, ticket, files, Kind.CONTENT, idempotency_key, diagnostics=diagnostics
+        )
+
+    def delete(
+        self,
+        principal: Principal,
+        skill: SkillId,
+        *,
+        precondition: Precondition = NO_PRECONDITION,
+        idempotency_key: str | None = None,
+    ) -> Published:
+        """Publish a tombstone: the skill is gone, its number stays taken.
+
+        Raises:
+            SkillNotFound: There is nothing to delete.
+            VersionConflict: The precondition does not hold.
+        """
+        ticket = Ticket(skill, 0, principal.subject, replace(precondition, must_exist=True))
+        return self._inline(principal, ticket, (), Kind.TOMBSTONE, idempotency_key)
+
+    def _inline(
+        self,
+        principal: Principal,
+        ticket: Ticket,
+        files: Sequence[SkillFile],
+        kind: Kind,
+        idempotency_key: str | None,
+        *,
+        diagnostics: tuple[Diagnostic, ...] = (),
+    ) -> Published:
+        upload = UploadId(principal.hash, _upload_id(idempotency_key) or self._runtime.new_id())
+        made = draft(
+            files,
+            upload_id=str(upload),
+            author=ticket.author,
+            kind=kind,
+            message=ticket.message,
+        )
+        base = None
+        if idempotency_key is not None:
+            current = replace(ticket, base=self._log.head(ticket.skill).number)
+            base = self._outcomes.announce(upload, current, made.digest)
+        info = self.commit(ticket, made, base=base)
+        return Published(upload, ticket.skill, info, diagnostics)
+
+    def commit(
+        self, ticket: Ticket, made: Draft, *, base: int | None, follow: bool = True
+    ) -> RevisionInfo:
+        """Commit a draft and let catalog and tree follow as far as they can.
+
+        Raises:
+            UploadAlreadyUsed: The upload id was committed with other bytes.
+        """
+        skill = ticket.skill
+        info = self._log.commit(
+            skill,
+            made,
+            base=base,
+            precondition=ticket.precondition,
+            adopt=self._adopter.adopt,
+        )
+        if info.digest != made.digest or info.kind is not made.kind:
+            raise UploadAlreadyUsed(
+                f"This upload was published as version {info.number} with other bytes. "
+                "Start a new upload."
+            )
+        self._loader.remember(skill, info, made.files)
+        if follow:
+            self._follow(skill, info.number)
+        return info
+
+    def _follow(self, skill: SkillId, number: int) -> None:
+        """Bring catalog and tree along. The event and the schedule finish what fails here."""
+        try:
+            self._refresher.refresh(skill.scope, [skill.name])
+            self._refresher.take_over(skill, number)
+        except RegistryError as error:
+            _LOGGER.warning(
+                "publish_follow_incomplete", extra={"skill": str(skill), "why": error.code}
+            )
+
+
+def _upload_id(idempotency_key: str | None) -> str | None:
+    if idempotency_key is None:
+        return None
+    return hashlib.sha256(idempotency_key.encode()).hexdigest()[:32]

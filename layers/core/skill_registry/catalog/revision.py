@@ -1,0 +1,168 @@
+"""A revision: one immutable object that holds a whole skill, and what its metadata says of it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from skill_registry.spec.archive import content_digest, write_archive
+from skill_registry.spec.model import SKILL_MD
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from skill_registry.spec.model import SkillFile
+    from skill_registry.store.base import ObjectInfo
+
+
+class Kind(StrEnum):
+    """What a revision holds: a skill, the mark of a deletion, or a stub whose bytes are gone."""
+
+    CONTENT = "content"
+    TOMBSTONE = "tombstone"
+    PRUNED = "pruned"
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionInfo:
+    """The user metadata of a revision.
+
+    Attributes:
+        upload_id: ``<principal-hash>/<id>`` of the publish that made it; one revision has it.
+        sha256: Hex digest of the stored archive.
+        digest: Digest of paths, modes and contents, whatever compressed them.
+        created: RFC 3339, UTC.
+        restores: The revision that a rollback published again.
+        executables: Whether this or an earlier revision had an executable file, so that the plain
+            tree's modes need a look.
+        unchanged: The files equal those of the revision before.
+        size: Bytes of the stored archive.
+    """
+
+    number: int
+    kind: Kind
+    upload_id: str
+    sha256: str
+    digest: str
+    author: str
+    created: str
+    message: str | None = None
+    restores: int | None = None
+    executables: bool = False
+    unchanged: bool = False
+    size: int = 0
+
+    def to_metadata(self) -> dict[str, str]:
+        """Return the user metadata to store."""
+        values = {
+            "kind": str(self.kind),
+            "upload-id": self.upload_id,
+            "sha256": self.sha256,
+            "digest": self.digest,
+            "author": self.author,
+            "created": self.created,
+            "message": self.message,
+            "restores": None if self.restores is None else str(self.restores),
+            "executables": "1" if self.executables else None,
+            "unchanged": "1" if self.unchanged else None,
+        }
+        return {key: value for key, value in values.items() if value is not None}
+
+    @classmethod
+    def from_object(cls, number: int, info: ObjectInfo) -> RevisionInfo:
+        """Read a stored revision's metadata; what is missing reads as empty."""
+        known = info.metadata
+        restores = known.get("restores", "")
+        return cls(
+            number=number,
+            kind=_kind(known.get("kind")),
+            upload_id=known.get("upload-id", ""),
+            sha256=known.get("sha256", ""),
+            digest=known.get("digest", ""),
+            author=known.get("author", ""),
+            created=known.get("created", ""),
+            message=known.get("message"),
+            restores=int(restores) if restores.isdecimal() else None,
+            executables="executables" in known,
+            unchanged="unchanged" in known,
+            size=info.size,
+        )
+
+
+def _kind(text: str | None) -> Kind:
+    return Kind(text) if text in set(Kind) else Kind.CONTENT
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A revision with its files, by path."""
+
+    info: RevisionInfo
+    files: Mapping[str, SkillFile]
+
+    @property
+    def skill_md(self) -> bytes | None:
+        """The bytes of SKILL.md, None where the revision has none."""
+        file = self.files.get(SKILL_MD)
+        return file.data if file else None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A revision to be: everything but its number."""
+
+    kind: Kind
+    upload_id: str
+    author: str
+    archive: bytes
+    digest: str
+    files: tuple[SkillFile, ...] = ()
+    message: str | None = None
+    restores: int | None = None
+    sha256: str = field(default="")
+
+    def info(self, number: int, created: str, before: RevisionInfo | None) -> RevisionInfo:
+        """Return the metadata that this draft has as revision ``number`` after ``before``."""
+        has_executables = any(file.executable for file in self.files)
+        return RevisionInfo(
+            number=number,
+            kind=self.kind,
+            upload_id=self.upload_id,
+            sha256=self.sha256,
+            digest=self.digest,
+            author=self.author,
+            created=created,
+            message=self.message,
+            restores=self.restores,
+            executables=has_executables or (before is not None and before.executables),
+            unchanged=before is not None
+            and before.kind is self.kind
+            and before.digest == self.digest,
+            size=len(self.archive),
+        )
+
+
+def draft(
+    files: Sequence[SkillFile],
+    *,
+    upload_id: str,
+    author: str,
+    kind: Kind = Kind.CONTENT,
+    message: str | None = None,
+    restores: int | None = None,
+) -> Draft:
+    """Build a draft with its canonical archive. A tombstone has no files."""
+    archive = write_archive(files)
+    return Draft(
+        kind=kind,
+        upload_id=upload_id,
+        author=author,
+        archive=archive,
+        digest=content_digest(files),
+        files=tuple(files),
+        message=message,
+        restores=restores,
+        sha256=hashlib.sha256(archive).hexdigest(),
+    )

@@ -1,0 +1,164 @@
+"""The catalog of a scope: the derived listing that is one object and one GET away.
+
+Derived means: every entry is a pure function of the log, the tree and the settings, so that a
+catalog can be rebuilt at any time and comes out equal (invariant I15).
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from dataclasses import asdict, dataclass, field, fields, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from skill_registry.store.base import ObjectInfo
+
+SCHEMA = 1
+
+
+class State(StrEnum):
+    """Whether a skill can be read: ``invalid`` is a vendored one whose SKILL.md cannot."""
+
+    LIVE = "live"
+    DELETED = "deleted"
+    INVALID = "invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One skill in a catalog.
+
+    Attributes:
+        revision: Number of the head; None for a vendored skill.
+        version: What a listing shows: the number, or a vendored skill's own version, or nothing.
+        agents: Who may see it, overrides already applied; None for everyone.
+        hidden: ``disable-model-invocation``: in no listing, loadable by name.
+        tree: Fingerprint of the plain tree as it should be listed, for the reconcile.
+        settings: ETag of ``settings.json``, for the reconcile.
+        diagnostics: What the format's rules say of it, JSON form.
+    """
+
+    name: str
+    revision: int | None = None
+    version: int | str | None = None
+    state: State = State.LIVE
+    enabled: bool = True
+    description: str = ""
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    agents: tuple[str, ...] | None = None
+    min_tier: str | None = None
+    hidden: bool = False
+    allowed_tools: tuple[str, ...] = ()
+    license: str | None = None
+    compatibility: str | None = None
+    source: str | None = None
+    upstream: Mapping[str, str] | None = None
+    tags: tuple[str, ...] = ()
+    files: int = 0
+    bytes: int = 0
+    sha256: str | None = None
+    tree: str | None = None
+    settings: str | None = None
+    diagnostics: tuple[Mapping[str, Any], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form, without members that have their default."""
+        plain = asdict(self)
+        return {
+            member.name: plain[member.name]
+            for member in fields(self)
+            if plain[member.name] and plain[member.name] != member.default
+        } | ({} if self.enabled else {"enabled": False})
+
+    @classmethod
+    def from_dict(cls, name: str, raw: Mapping[str, Any]) -> Entry:
+        """Read the JSON form; members of a newer version are left out."""
+        known = {member.name for member in fields(cls)} - {"name", "state"}
+        values = {key: _frozen(value) for key, value in raw.items() if key in known}
+        return cls(name=name, state=State(raw.get("state", State.LIVE)), **values)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All entries of a scope by name. ``version`` grows with every change and never decreases."""
+
+    scope: str
+    version: int
+    entries: Mapping[str, Entry]
+
+    def changed(self, updates: Mapping[str, Entry | None], *, floor: int) -> Catalog | None:
+        """Return the catalog with these entries (None removes), or None where nothing changes.
+
+        ``floor`` is the lowest version for a catalog that is made anew.
+        """
+        merged = {name: e for name, e in self.entries.items() if updates.get(name, e) is not None}
+        merged |= {name: entry for name, entry in updates.items() if entry is not None}
+        if merged == self.entries and self.version:
+            return None
+        version = self.version + 1 if self.version else floor
+        return replace(self, version=version, entries=dict(sorted(merged.items())))
+
+    def encode(self) -> bytes:
+        """Return the stored form: JSON, gzipped without a time so that equal is equal."""
+        document = {
+            "schema": SCHEMA,
+            "scope": self.scope,
+            "catalog_version": self.version,
+            "skills": {name: _without_name(entry) for name, entry in self.entries.items()},
+        }
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+        return gzip.compress(text.encode(), compresslevel=6, mtime=0)
+
+
+def _without_name(entry: Entry) -> dict[str, Any]:
+    values = entry.to_dict()
+    del values["name"]
+    return values
+
+
+def decode(scope: str, body: bytes) -> Catalog | None:
+    """Read a stored catalog; None for one that is broken or of an unknown schema."""
+    try:
+        raw = json.loads(gzip.decompress(body))
+        if raw["schema"] != SCHEMA:
+            return None
+        entries = {name: Entry.from_dict(name, value) for name, value in raw["skills"].items()}
+        return Catalog(scope, int(raw["catalog_version"]), entries)
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def fingerprint(etags: Mapping[str, str]) -> str:
+    """Hash the state of a directory: each path with the ETag of its object."""
+    digest = hashlib.sha256()
+    for path, etag in sorted(etags.items()):
+        digest.update(f"{path}\0{etag}\0".encode())
+    return digest.hexdigest()
+
+
+def listed_fingerprint(prefix: str, objects: Iterable[ObjectInfo]) -> str:
+    """Fingerprint of a listed directory. Keys that end in a slash are other tools' folder marks."""
+    return fingerprint({o.key.removeprefix(prefix): o.etag for o in objects if o.key[-1] != "/"})
+
+
+def content_fingerprint(contents: Mapping[str, bytes]) -> str:
+    """The fingerprint that a tree of these files is listed with, where an ETag is the MD5.
+
+    Where it is not (SSE-KMS) the reconcile finds a difference, looks closer, and writes nothing.
+    """
+    return fingerprint({path: content_etag(data) for path, data in contents.items()})
+
+
+def content_etag(data: bytes) -> str:
+    """ETag that S3 gives to a single PUT of these bytes under SSE-S3 (AWS S3, object ETag)."""
+    return f'"{hashlib.md5(data, usedforsecurity=False).hexdigest()}"'

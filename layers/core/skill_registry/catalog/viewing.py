@@ -1,0 +1,165 @@
+"""View: the body of a skill (L2), one of its files (L3), or a bundle of all of them."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from skill_registry.errors import FileNotFound, SkillNotFound
+from skill_registry.spec.archive import write_archive
+from skill_registry.spec.frontmatter import body_of
+from skill_registry.spec.model import SKILL_MD
+from skill_registry.spec.names import clean_path, is_skill_name
+from skill_registry.store import keys
+from skill_registry.store.base import IfAbsent
+from skill_registry.store.keys import SkillId
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from skill_registry.catalog.listing import ListSkills
+    from skill_registry.catalog.loading import Loaded, Loader, Pin
+    from skill_registry.catalog.principal import Principal
+    from skill_registry.spec.model import SkillFile
+    from skill_registry.store.base import SkillStore
+
+NEAREST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One file of a skill as a caller sees it.
+
+    Attributes:
+        text: What a model reads: SKILL.md without frontmatter, another file's text verbatim; None
+            for a file that is not UTF-8 text.
+        file: The stored file.
+    """
+
+    loaded: Loaded
+    file: SkillFile
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A whole skill as one presigned download.
+
+    Attributes:
+        sha256: Hex digest of the archive at ``url``.
+        size: Bytes of the archive, None where only its writer knew it.
+        expires: Seconds that the URL is valid.
+    """
+
+    loaded: Loaded
+    url: str
+    sha256: str
+    size: int
+    expires: int
+
+
+class ViewSkill:
+    """The view use case: one skill, one state, whatever is asked of it."""
+
+    def __init__(
+        self, store: SkillStore, loader: Loader, listing: ListSkills, *, bundle_expires: int = 300
+    ) -> None:
+        self._store = store
+        self._loader = loader
+        self._listing = listing
+        self._bundle_expires = bundle_expires
+
+    def view(
+        self,
+        principal: Principal,
+        name: str,
+        *,
+        scopes: tuple[str, ...] = (),
+        path: str | None = None,
+        pin: Pin = None,
+    ) -> View:
+        """Read a skill's body, or the file at ``path``.
+
+        Raises:
+            PathInvalid: The path is not one inside a skill. Nothing was read.
+            SkillNotFound: No such skill for this caller.
+            FileNotFound: The skill has no such file; the nearest paths are named.
+            VersionNotFound: The pinned version never was.
+            Gone: Its bytes were pruned.
+        """
+        wanted = clean_path(path)
+        loaded = self._load(principal, name, scopes, pin)
+        file = loaded.files.get(wanted)
+        if file is None:
+            near = difflib.get_close_matches(wanted, loaded.files, n=NEAREST, cutoff=0.5)
+            raise FileNotFound(f"`{name}` has no file `{wanted}`.", available=near)
+        return View(loaded, file, _text(file))
+
+    def bundle(
+        self,
+        principal: Principal,
+        name: str,
+        *,
+        scopes: tuple[str, ...] = (),
+        pin: Pin = None,
+    ) -> Bundle:
+        """Sign a download of the whole skill. A vendored one is archived at its first download."""
+        return self.bundle_of(self._load(principal, name, scopes, pin))
+
+    def bundle_of(self, loaded: Loaded) -> Bundle:
+        """Sign a download of a skill that was loaded."""
+        skill = loaded.skill
+        if loaded.revision is not None:
+            key = keys.revision(skill, loaded.revision.number)
+            sha256, size = loaded.revision.sha256, loaded.revision.size
+        else:
+            archive = write_archive(loaded.files.values())
+            sha256, size = hashlib.sha256(archive).hexdigest(), len(archive)
+            # Named by its own digest, so that whoever writes it first wrote the same.
+            key = keys.snapshot(skill, sha256)
+            if self._store.head(key) is None:
+                self._store.put(key, archive, condition=IfAbsent(), content_type="application/zip")
+        url = self._store.presign_get(key, expires=self._bundle_expires, filename=_filename(loaded))
+        return Bundle(loaded, url, sha256, size, self._bundle_expires)
+
+    def _load(self, principal: Principal, name: str, scopes: tuple[str, ...], pin: Pin) -> Loaded:
+        asked = principal.read_scopes(scopes)
+        loaded = None
+        if is_skill_name(name) or _is_segment(name):
+            skills = [SkillId(scope, name) for scope in asked]
+            loaded = self._loader.load(skills, principal, pin)
+        if loaded is None:
+            raise SkillNotFound(
+                f"No skill `{name[:64]}` that you may load.",
+                available=self._available(principal, asked),
+            )
+        return loaded
+
+    def _available(self, principal: Principal, scopes: Sequence[str]) -> list[str]:
+        return self._listing.names(principal, tuple(scopes))
+
+
+def _is_segment(name: str) -> bool:
+    """Whether a faulty name can still be a directory's: vendored skills keep theirs."""
+    return (
+        0 < len(name) <= 128
+        and name.isprintable()
+        and not set(name) & set("/\\")
+        and (name.strip(".") != "")
+    )
+
+
+def _text(file: SkillFile) -> str | None:
+    if file.path == SKILL_MD:
+        return body_of(file.data)
+    try:
+        return file.data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _filename(loaded: Loaded) -> str:
+    version = f"-v{loaded.version}" if isinstance(loaded.version, int) else ""
+    return f"{loaded.skill.name}{version}.zip"

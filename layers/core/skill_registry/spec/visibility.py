@@ -1,0 +1,60 @@
+"""Who may see a skill: one rule for every door, listing and view alike.
+
+What an operator set overrides the frontmatter; the caller passes the list that counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+# Lowest first (seed 1). A viewer that names none is of the lowest.
+TIERS = ("lite", "ultra")
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who asks: a verified agent identity and a model tier, each None where there is none."""
+
+    agent: str | None = None
+    tier: str | None = None
+
+
+EVERYONE = Viewer()
+
+
+def may_see(
+    *,
+    agents: Collection[str] | None,
+    min_tier: str | None,
+    viewer: Viewer = EVERYONE,
+    strict: bool = False,
+) -> bool:
+    """Tell whether the viewer may see a skill.
+
+    Args:
+        agents: Whom the skill is for; None is everyone.
+        min_tier: The lowest model tier that it is for; None is every tier, an unknown one none
+            but the highest.
+        viewer: Without an agent it is not filtered by ``agents``, unless ``strict``; with a blank
+            one it sees what is for everyone only. Where tiers do not matter, pass the highest.
+        strict: Show only skills that name the viewer's agent.
+    """
+    return _agent_may(agents, viewer.agent, strict) and _rank(viewer.tier, 0) >= _rank(
+        min_tier, len(TIERS) - 1
+    )
+
+
+def _agent_may(agents: Collection[str] | None, agent: str | None, strict: bool) -> bool:
+    if strict:
+        return bool(agent) and agents is not None and agent in agents
+    return agents is None or agent is None or (agent != "" and agent in agents)
+
+
+def _rank(tier: str | None, unknown: int) -> int:
+    if tier is None:
+        return 0
+    return TIERS.index(tier) if tier in TIERS else unknown

@@ -1,0 +1,51 @@
+"""Bodies of requests, as pydantic models: the part of the contract that clients write."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from skill_registry.errors import RequestInvalid
+
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Message = Annotated[str, Field(max_length=300)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class NewUpload(_Body):
+    """Announces an upload. With size (bytes) and sha256 the target takes exactly those bytes."""
+
+    name: str
+    size: Annotated[int, Field(gt=0)] | None = None
+    sha256: Sha256 | None = None
+    message: Message | None = None
+
+
+class InlineFiles(_Body):
+    """A small skill of text files, by path."""
+
+    files: dict[str, str]
+    message: Message | None = None
+
+
+B = TypeVar("B", bound=_Body)
+
+
+def read_body(model: type[B], document: dict[str, Any]) -> B:
+    """Read a JSON object as a model.
+
+    Raises:
+        RequestInvalid: ``body_invalid``, naming every member that is wrong.
+    """
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"`{'.'.join(map(str, problem['loc'])) or 'body'}`: {problem['msg']}"
+            for problem in error.errors(include_url=False, include_input=False)
+        )
+        raise RequestInvalid(f"The body is wrong: {problems}.", code="body_invalid") from None

@@ -1,0 +1,95 @@
+"""The environment as one value, read when the first request comes, never at import."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skill_registry.spec.model import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_DIRECT = {"LOG_LEVEL", "POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE"}
+
+
+class SettingsError(ValueError):
+    """An environment variable holds something that it must not; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a deployment decides. Each member is the environment variable of the same name.
+
+    Attributes:
+        registry_bucket: Name of the bucket; empty for a directory store over ``skills_dir``.
+        registry_administrators: IAM role ARNs of the first administrators.
+        catalog_max_age: Seconds that a confirmed catalog is answered without asking the store.
+        catalog_stale_age: Seconds that it is answered, marked, while the store does not answer.
+        upload_expires: Seconds that a presigned upload is accepted.
+        bundle_expires: Seconds that a presigned download is valid, 300 at most.
+        max_skill_bytes: Bytes of an archive and of its unpacked files.
+        max_files: Files of a skill.
+        claim_subject: Name of the JWT claim that identifies the principal; the others alike.
+    """
+
+    registry_bucket: str = ""
+    registry_administrators: tuple[str, ...] = ()
+    skills_dir: Path = Path("skills")
+    skills_strict: bool = False
+    catalog_max_age: int = 0
+    catalog_stale_age: int = 300
+    upload_expires: int = 900
+    bundle_expires: int = 300
+    max_skill_bytes: int = Limits().total_bytes
+    max_files: int = Limits().files
+    claim_subject: str = "sub"
+    claim_teams: str = "teams"
+    claim_roles: str = "roles"
+    claim_agent: str = "agent"
+    claim_tier: str = "tier"
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of a skill in this deployment."""
+        return Limits(
+            archive_bytes=self.max_skill_bytes,
+            total_bytes=self.max_skill_bytes,
+            file_bytes=min(Limits().file_bytes, self.max_skill_bytes),
+            files=self.max_files,
+        )
+
+    @classmethod
+    def variables(cls) -> set[str]:
+        """Return the names of the environment variables that the functions read."""
+        return {member.name.upper() for member in fields(cls)} | _DIRECT
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str]) -> Settings:
+        """Read the settings; a variable that is unset or empty leaves its default.
+
+        Raises:
+            SettingsError: A variable cannot be read.
+        """
+        values = {
+            member.name: _value(member.name, environ[member.name.upper()].strip(), member.default)
+            for member in fields(cls)
+            if environ.get(member.name.upper(), "").strip()
+        }
+        settings = cls(**values)
+        if settings.bundle_expires > 300:
+            raise SettingsError("BUNDLE_EXPIRES is at most 300 seconds.")
+        return settings
+
+
+def _value(name: str, text: str, default: Any) -> Any:
+    if isinstance(default, bool):
+        return text.lower() in ("1", "true", "yes")
+    if isinstance(default, int):
+        if not text.isdecimal():
+            raise SettingsError(f"{name.upper()} is a whole number, 0 or more; it is {text!r}.")
+        return int(text)
+    if isinstance(default, tuple):
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    return Path(text) if isinstance(default, Path) else text

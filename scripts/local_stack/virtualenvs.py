@@ -1,0 +1,25 @@
+"""Where the project lies on disk, and where its virtual environments are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from local_stack.errors import StackError
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+def interpreter(name: str) -> Path:
+    """Return the Python of the environment ``name``, which ``scripts/_environments.sh`` makes.
+
+    Raises:
+        StackError: It was never made.
+    """
+    folder = Path(os.environ.get("SKILL_REGISTRY_VENVS") or PROJECT / ".venvs")
+    python = folder / name / "bin" / "python"
+    if not python.exists():
+        raise StackError(
+            f"The {name} environment is not there ({python}); ./scripts/server makes it."
+        )
+    return python

@@ -1,0 +1,1 @@
+"""skillctl: the registry's command line. ``main.run`` is the entry point."""

@@ -1,0 +1,54 @@
+"""What every command of one run shares: where the registry is, who asks, where output goes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+
+from skill_registry.agent.client import RegistryClient
+from skill_registry_cli.terminal import Terminal
+
+DEFAULT_URL = "http://127.0.0.1:8080"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One run of the command line."""
+
+    url: str = DEFAULT_URL
+    claims: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, context: typer.Context) -> Session:
+        """Return the session that the global options made."""
+        session: Session = context.obj
+        return session
+
+    def terminal(self, *, as_json: bool) -> Terminal:
+        """Return this process's output."""
+        return Terminal(sys.stdout, sys.stderr, as_json=as_json)
+
+    def client(self) -> RegistryClient:
+        """Open a client; close it with ``with``."""
+        return RegistryClient(self.url, claims=self.claims)
+
+
+def read_claims(text: str | None) -> dict[str, Any] | None:
+    """Read the claims of a local identity.
+
+    Raises:
+        typer.BadParameter: They are no JSON object.
+    """
+    if text is None:
+        return None
+    try:
+        claims = json.loads(text)
+    except ValueError:
+        claims = None
+    if not isinstance(claims, dict):
+        raise typer.BadParameter('claims are a JSON object, like {"sub": "alice"}.')
+    return claims

@@ -1,0 +1,116 @@
+"""The functions as Lambda gets them: runtime, code, settings, time and triggers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from infrastructure.conftest import PROJECT, ROLE
+
+from skill_registry.web.settings import Settings
+
+if TYPE_CHECKING:
+    from infrastructure.conftest import Deploy
+    from infrastructure.stack import Stack
+
+HANDLERS = {
+    "ListSkillsFunction": "list_skills.app.lambda_handler",
+    "ViewSkillFunction": "view_skill.app.lambda_handler",
+    "UploadSkillFunction": "upload_skill.app.lambda_handler",
+    "RefreshMetadataFunction": "refresh_metadata.app.lambda_handler",
+}
+# They choose the directory store, which is used only where there is no bucket.
+LOCAL_ONLY = {"SKILLS_DIR", "SKILLS_STRICT"}
+
+
+def _functions(stack: Stack) -> dict[str, Any]:
+    return stack.of_type("AWS::Lambda::Function")
+
+
+def test_there_are_four_functions_and_each_has_its_file(stack: Stack) -> None:
+    assert {name: item["Handler"] for name, item in _functions(stack).items()} == HANDLERS
+    for handler in HANDLERS.values():
+        assert (PROJECT / "functions" / handler.split(".")[0] / "app.py").is_file()
+
+
+def test_the_runtime_is_one_that_exists(stack: Stack) -> None:
+    assert {item["Runtime"] for item in _functions(stack).values()} == {"python3.13"}
+
+
+@pytest.mark.parametrize("architecture", ["arm64", "x86_64"])
+def test_functions_and_layer_are_of_one_architecture(deploy: Deploy, architecture: str) -> None:
+    stack = deploy(Administrators=ROLE, Architecture=architecture)
+    (layer,) = stack.of_type("AWS::Lambda::LayerVersion").values()
+    assert layer["CompatibleArchitectures"] == [architecture]
+    assert layer["CompatibleRuntimes"] == ["python3.13"]
+    assert [item["Architectures"] for item in _functions(stack).values()] == [[architecture]] * 4
+
+
+def test_arm64_is_the_default(stack: Stack) -> None:
+    assert stack.template["Parameters"]["Architecture"]["Default"] == "arm64"
+
+
+def test_every_function_has_the_layer_and_old_layers_do_not_pile_up(stack: Stack) -> None:
+    (layer,) = [
+        name
+        for name, item in stack.resources.items()
+        if item["Type"] == "AWS::Lambda::LayerVersion"
+    ]
+    assert [item["Layers"] for item in _functions(stack).values()] == [["${" + layer + "}"]] * 4
+    assert stack.resources[layer]["DeletionPolicy"] == "Delete"
+
+
+def test_the_template_sets_exactly_the_variables_that_the_settings_read(stack: Stack) -> None:
+    for function in _functions(stack).values():
+        names = set(function["Environment"]["Variables"])
+        assert names == Settings.variables() - LOCAL_ONLY
+
+
+def test_the_template_and_the_settings_agree_on_every_default(stack: Stack) -> None:
+    variables = _functions(stack)["ListSkillsFunction"]["Environment"]["Variables"]
+    read = Settings.read({name: str(value) for name, value in variables.items()})
+    assert read == replace(Settings(), registry_bucket="${Bucket}", registry_administrators=(ROLE,))
+
+
+def test_administrators_reach_the_functions_as_they_were_given(deploy: Deploy) -> None:
+    both = f"{ROLE},{ROLE}-2"
+    for function in _functions(deploy(Administrators=both)).values():
+        assert function["Environment"]["Variables"]["REGISTRY_ADMINISTRATORS"] == both
+
+
+def test_functions_behind_the_api_answer_before_the_gateway_gives_up(stack: Stack) -> None:
+    functions = _functions(stack)
+    for name in set(HANDLERS) - {"RefreshMetadataFunction"}:
+        assert functions[name]["Timeout"] < 30
+
+
+def test_a_message_stays_hidden_for_longer_than_the_function_may_run(stack: Stack) -> None:
+    timeout = _functions(stack)["RefreshMetadataFunction"]["Timeout"]
+    assert stack.properties("EventsQueue")["VisibilityTimeout"] >= 2 * timeout
+
+
+def test_only_the_failed_items_of_a_batch_come_again(stack: Stack) -> None:
+    (mapping,) = stack.of_type("AWS::Lambda::EventSourceMapping").values()
+    assert mapping["EventSourceArn"] == "${EventsQueue.Arn}"
+    assert mapping["FunctionName"] == "${RefreshMetadataFunction}"
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert mapping["MaximumBatchingWindowInSeconds"] > 0
+
+
+def test_reconcile_runs_by_schedule_whatever_happened_to_events(stack: Stack) -> None:
+    (rule,) = stack.of_type("AWS::Events::Rule").values()
+    assert rule["ScheduleExpression"] == "rate(1 hour)"
+    (target,) = rule["Targets"]
+    assert target["Arn"] == "${RefreshMetadataFunction.Arn}"
+    assert json.loads(target["Input"]) == {"action": "reconcile"}
+
+
+def test_every_function_logs_to_a_group_that_forgets(stack: Stack) -> None:
+    groups = stack.of_type("AWS::Logs::LogGroup")
+    for name, function in _functions(stack).items():
+        group = function["LoggingConfig"]["LogGroup"].strip("${}")
+        assert group == name.replace("Function", "Logs")
+        assert groups[group]["RetentionInDays"] == 30
+    assert len(groups) == len(HANDLERS)

@@ -1,0 +1,91 @@
+"""Least privilege: every action of every role on every resource, as one table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from infrastructure.stack import Stack
+
+GET, PUT, DELETE, LIST = "s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"
+BUCKET = "${Bucket.Arn}"
+
+GRANTS = {
+    "ListSkills": {
+        (LIST, BUCKET),
+        (GET, f"{BUCKET}/registry/*/catalog.json.gz"),
+    },
+    "ViewSkill": {
+        (LIST, BUCKET),
+        (GET, f"{BUCKET}/skills/*"),
+        (GET, f"{BUCKET}/registry/*"),
+        (PUT, f"{BUCKET}/registry/*/snapshots/*"),
+    },
+    "UploadSkill": {
+        (LIST, BUCKET),
+        (GET, f"{BUCKET}/uploads/*"),
+        (GET, f"{BUCKET}/registry/*"),
+        (GET, f"{BUCKET}/skills/*"),
+        (PUT, f"{BUCKET}/uploads/*"),
+        (PUT, f"{BUCKET}/registry/*/revisions/*"),
+        (PUT, f"{BUCKET}/registry/*/catalog.json.gz"),
+        (PUT, f"{BUCKET}/skills/*"),
+        (DELETE, f"{BUCKET}/skills/*"),
+    },
+    "RefreshMetadata": {
+        ("sqs:ReceiveMessage", "${EventsQueue.Arn}"),
+        ("sqs:DeleteMessage", "${EventsQueue.Arn}"),
+        ("sqs:GetQueueAttributes", "${EventsQueue.Arn}"),
+        (LIST, BUCKET),
+        (GET, f"{BUCKET}/uploads/*"),
+        (GET, f"{BUCKET}/registry/*"),
+        (GET, f"{BUCKET}/skills/*"),
+        (PUT, f"{BUCKET}/uploads/*.json"),
+        (PUT, f"{BUCKET}/registry/*/revisions/*"),
+        (PUT, f"{BUCKET}/registry/*/catalog.json.gz"),
+        (PUT, f"{BUCKET}/skills/*"),
+        (DELETE, f"{BUCKET}/skills/*"),
+    },
+}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _grants(role: dict[str, Any]) -> set[tuple[str, str]]:
+    return {
+        (action, resource)
+        for policy in role["Policies"]
+        for statement in policy["PolicyDocument"]["Statement"]
+        for action in _listed(statement["Action"])
+        for resource in _listed(statement["Resource"])
+    }
+
+
+def test_every_role_may_do_this_and_nothing_else(stack: Stack) -> None:
+    roles = stack.of_type("AWS::IAM::Role")
+    assert set(roles) == {f"{name}Role" for name in GRANTS}
+    for name, expected in GRANTS.items():
+        logs = f"${{{name}Logs.Arn}}"
+        log = {("logs:CreateLogStream", logs), ("logs:PutLogEvents", logs)}
+        assert _grants(roles[f"{name}Role"]) == expected | log, name
+
+
+def test_no_role_borrows_a_managed_policy_or_a_wildcard_action(stack: Stack) -> None:
+    for role in stack.of_type("AWS::IAM::Role").values():
+        assert "ManagedPolicyArns" not in role
+        for action, resource in _grants(role):
+            assert "*" not in action
+            assert resource != "*"
+
+
+def test_only_lambda_may_assume_the_roles(stack: Stack) -> None:
+    for role in stack.of_type("AWS::IAM::Role").values():
+        (statement,) = role["AssumeRolePolicyDocument"]["Statement"]
+        assert statement["Principal"] == {"Service": "lambda.amazonaws.com"}
+
+
+def test_every_function_has_the_role_of_its_name(stack: Stack) -> None:
+    for name, function in stack.of_type("AWS::Lambda::Function").items():
+        assert function["Role"] == "${" + name.replace("Function", "Role") + ".Arn}"
