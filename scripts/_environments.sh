@@ -17,17 +17,19 @@ say_and_fail() {
     return 1
 }
 
-# A version manager's shim may be on PATH and still have no interpreter behind it, and Debian ships
-# a Python that cannot make environments: only one that runs all of this counts.
-_python_answers() {
-    "$1" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
+# Prints the real interpreter behind a command. A version manager's shim may be on PATH and still
+# have none behind it, and Debian ships a Python that cannot make environments: only one that runs
+# all of this counts.
+_python_behind() {
+    "$1" -c 'import ensurepip, sys, venv
+if sys.version_info < (3, 11): sys.exit(1)
+print(sys.executable)' 2>/dev/null
 }
 
 find_python() {
     local candidate
     for candidate in ${SKILL_REGISTRY_PYTHON:-python3 python3.13 python3.12 python3.11}; do
-        if _python_answers "$candidate"; then
-            PYTHON=$candidate
+        if PYTHON=$(_python_behind "$candidate"); then
             return 0
         fi
     done

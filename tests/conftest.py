@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 from local_stack.emulator import Emulator
-from local_stack.virtualenvs import PROJECT
+from local_stack.virtualenvs import ensure_environments
 from pytest_socket import socket_allow_hosts
 
 if TYPE_CHECKING:
@@ -19,13 +18,6 @@ if TYPE_CHECKING:
 def pytest_runtest_setup() -> None:
     """Refuse connections to any other machine."""
     socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
-
-
-def ensure_environments(*names: str) -> None:
-    """Make the project's virtual environments of these names, where they are not there yet."""
-    calls = " && ".join(f"ensure_environment {name}" for name in names)
-    script = f". {PROJECT}/scripts/_environments.sh && {calls}"
-    subprocess.run(["bash", "-c", script], check=True)
 
 
 @pytest.fixture(scope="session")

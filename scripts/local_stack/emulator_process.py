@@ -81,7 +81,7 @@ def main() -> None:
     application = importlib.import_module("ministack.app").app
     config.bind = [f"fd://{listener}"]
     config.keep_alive_timeout = 75
-    config.graceful_timeout = 1
+    config.graceful_timeout = 0.5
     config.loglevel = "WARNING"
     asyncio.run(hypercorn.serve(guarded(application), config))
 

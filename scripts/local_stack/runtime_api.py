@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
+import uuid
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -86,7 +88,7 @@ def runtime_api(environments: Mapping[int, Environment]) -> Starlette:
             "Lambda-Runtime-Aws-Request-Id": invocation.id,
             "Lambda-Runtime-Deadline-Ms": str(invocation.deadline),
             "Lambda-Runtime-Invoked-Function-Arn": environment.pool.arn,
-            "Lambda-Runtime-Trace-Id": f"Root=1-{invocation.id}",
+            "Lambda-Runtime-Trace-Id": f"Root=1-{int(time.time()):08x}-{uuid.uuid4().hex[:24]}",
         }
         return Response(invocation.payload, headers=headers, media_type="application/json")
 

@@ -128,6 +128,8 @@ class Stack:
                 "end that one, or choose another folder with --data."
             )
         lock.name_owner(os.getpid())
+        # That of the last run would name a port that is no longer ours.
+        (data / "server.json").unlink(missing_ok=True)
 
     def _listen(self) -> socket.socket:
         port = self.options.port

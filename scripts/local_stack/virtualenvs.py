@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 from local_stack.errors import StackError
@@ -23,3 +24,18 @@ def interpreter(name: str) -> Path:
             f"The {name} environment is not there ({python}); ./scripts/server makes it."
         )
     return python
+
+
+def ensure_environments(*names: str) -> None:
+    """Make environments that are not there yet, as ``./scripts/server`` does.
+
+    Raises:
+        StackError: One cannot be made; pip's output is in its log.
+    """
+    calls = " && ".join(f"ensure_environment {name}" for name in names)
+    script = f'. "$1/scripts/_environments.sh" && {calls}'
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", str(PROJECT)], stderr=subprocess.PIPE, text=True
+    )
+    if done.returncode:
+        raise StackError(done.stderr.strip())

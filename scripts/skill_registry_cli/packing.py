@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from skill_registry.errors import SkillInvalid
 from skill_registry.spec.archive import write_archive
 from skill_registry.spec.diagnostics import Place, error, warning
-from skill_registry.spec.files import missing_skill_md
 from skill_registry.spec.frontmatter import read_document
 from skill_registry.spec.model import SKILL_MD, VERSION_SIDECAR, SkillFile
 from skill_registry.spec.names import is_skill_name, suggest_name
@@ -62,13 +61,16 @@ def pack_directory(root: Path) -> Packed:
     Links are not followed: they, and files that are neither regular nor directories, are left out
     and reported. Names are brought to Unicode form C, as the registry wants them.
     """
+    # Asked first, so that a wrong directory is not read through and through.
+    if not any(_is_skill_md(entry.name) for entry in root.iterdir()):
+        raise SkillInvalid(f"{root} holds no skill.", [_no_skill_md(root)])
     walk = _Walk(root)
     walk.directory("", IgnoreRules())
-    if walk.errors:
-        raise SkillInvalid(f"{root} cannot be packed as it is.", (*walk.errors, *walk.warnings))
-    entry = next((file for file in walk.files if file.path.lower() == SKILL_MD.lower()), None)
-    if entry is None:
-        raise SkillInvalid(f"{root} holds no skill.", (_no_skill_md(root, walk), *walk.warnings))
+    entry = next((file for file in walk.files if _is_skill_md(file.path)), None)
+    if entry is None and not walk.errors:
+        walk.errors.append(_skill_md_is_no_file(root))
+    if entry is None or walk.errors:
+        raise SkillInvalid(f"{root} cannot be packed as it is.", walk.errors)
     return Packed(
         name=target_name(entry.data, root.resolve().name),
         archive=write_archive(walk.files),
@@ -114,7 +116,7 @@ def _skill_md_in(archive: zipfile.ZipFile) -> bytes:
     found = [
         info
         for info in archive.infolist()
-        if info.filename.rsplit("/", 1)[-1].lower() == SKILL_MD.lower()
+        if _is_skill_md(info.filename.rsplit("/", 1)[-1])
         and info.filename.count("/") <= 1
         and info.file_size <= MOST_BYTES
     ]
@@ -191,7 +193,7 @@ class _Walk:
             self.files.append(SkillFile(target, entry.read_bytes(), executable))
 
     def _left_out(self, path: str, prefix: str) -> None:
-        if prefix or path.lower() != SKILL_MD.lower():
+        if prefix or not _is_skill_md(path):
             return
         message = f"{path} is left out by an ignore file of the skill itself."
         hint = f"Add a line `!{path}` at the end of its .gitignore or .ignore."
@@ -209,16 +211,23 @@ class _Walk:
         self.warnings.append(warning(code, message, place=Place(shown), hint=hint))
 
 
-def _no_skill_md(root: Path, walk: _Walk) -> Diagnostic:
-    found = missing_skill_md(file.path for file in walk.files)
-    inner = sorted(
-        file.path.split("/")[0]
-        for file in walk.files
-        if file.path.lower().endswith(f"/{SKILL_MD.lower()}") and file.path.count("/") == 1
-    )
+def _is_skill_md(path: str) -> bool:
+    return path.lower() == SKILL_MD.lower()
+
+
+def _no_skill_md(root: Path) -> Diagnostic:
+    inner = sorted(entry.parent for entry in root.glob(f"*/{SKILL_MD}"))
     message = f"There is no {SKILL_MD} in {root}."
-    hint = f"Push one of its skills: {', '.join(str(root / name) for name in inner[:5])}."
-    return error(found.code, message, place=Place(SKILL_MD), hint=hint if inner else found.hint)
+    hint = f"Add a {SKILL_MD}."
+    if inner:
+        hint = f"Push a skill that is in it: {', '.join(map(str, inner[:5]))}."
+    return error("skill_md_missing", message, place=Place(SKILL_MD), hint=hint)
+
+
+def _skill_md_is_no_file(root: Path) -> Diagnostic:
+    message = f"{SKILL_MD} in {root} is a link or a directory, not a file."
+    hint = "Put the file itself there; links are not followed."
+    return error("skill_md_missing", message, place=Place(SKILL_MD), hint=hint)
 
 
 def _too_large(size: int) -> Diagnostic:

@@ -78,9 +78,8 @@ def view(
     if as_json:
         terminal.document(seen.answer or _document(seen))
         return
+    terminal.notice(f"{seen.name} v:{_tag(seen.version)} in {seen.scope}, {seen.path}")
     terminal.data(seen.data)
-    where = f" in {seen.scope}" if seen.scope else ""
-    terminal.notice(f"{seen.name} v:{_tag(seen.version)}{where}, {seen.path}")
 
 
 def _whole_listing(pages: list[Listing]) -> dict[str, Any]:

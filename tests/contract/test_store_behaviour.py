@@ -20,6 +20,7 @@ from skill_registry.store.base import (
     list_all,
     list_folders,
 )
+from skill_registry.store.memory import MemorySkillStore
 
 if TYPE_CHECKING:
     from skill_registry.store.base import SkillStore
@@ -361,6 +362,14 @@ def test_more_than_a_thousand_keys_take_two_pages(store: SkillStore) -> None:
     page = store.list_page("skills/system/x/", limit=5000)
     assert len(page.objects) == 1000
     assert keys_of(store, "skills/system/x/") == keys
+
+
+def test_more_than_a_thousand_folders_take_two_pages() -> None:
+    store = MemorySkillStore()
+    names = [f"{number:04d}" for number in range(1003)]
+    for name in names:
+        store.put(f"skills/system/{name}/SKILL.md", b"x")
+    assert list(list_folders(store, "skills/system/")) == names
 
 
 def test_of_concurrent_creators_one_wins(racing_store: SkillStore) -> None:

@@ -9,23 +9,25 @@ import pytest
 from infrastructure.conftest import TEMPLATE
 from infrastructure.stack import Stack
 
+from skill_registry.web.contract import LIST_ROUTES, UPLOAD_ROUTES, VIEW_ROUTES
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from infrastructure.conftest import Deploy
 
+ANY = ("x-amazon-apigateway-any-method", "$default")
+
+
+def _keys(*routes: str) -> list[tuple[str, str]]:
+    return [(method.lower(), path) for method, path in map(str.split, routes)]
+
+
 ROUTES = {
-    ("get", "/skills"): "ListSkillsFunction",
-    ("get", "/skills/{name}"): "ViewSkillFunction",
-    ("get", "/skills/{name}/bundle"): "ViewSkillFunction",
-    ("put", "/skills/{name}"): "UploadSkillFunction",
-    ("delete", "/skills/{name}"): "UploadSkillFunction",
-    ("post", "/uploads"): "UploadSkillFunction",
-    ("get", "/uploads/{id}"): "UploadSkillFunction",
-    ("post", "/uploads/{id}/complete"): "UploadSkillFunction",
-    ("post", "/validate"): "UploadSkillFunction",
-    ("x-amazon-apigateway-any-method", "$default"): "ListSkillsFunction",
+    **dict.fromkeys([*_keys(*LIST_ROUTES), ANY], "ListSkillsFunction"),
+    **dict.fromkeys(_keys(*VIEW_ROUTES), "ViewSkillFunction"),
+    **dict.fromkeys(_keys(*UPLOAD_ROUTES), "UploadSkillFunction"),
 }
 ISSUER = "https://issuer.example/realm"
 JWT = {"AuthMode": "JWT", "JwtIssuer": ISSUER, "JwtAudience": "registry,agents"}
@@ -62,7 +64,7 @@ def _operations(body: dict[str, Any]) -> dict[tuple[str, str], Any]:
     }
 
 
-def test_every_route_reaches_its_function(stack: Stack) -> None:
+def test_every_route_of_the_contract_reaches_its_function(stack: Stack) -> None:
     reached = {}
     for route, operation in _operations(stack.properties("Api")["Body"]).items():
         integration = operation["x-amazon-apigateway-integration"]

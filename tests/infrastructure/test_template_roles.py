@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from infrastructure.iam import grants
 
 if TYPE_CHECKING:
     from infrastructure.stack import Stack
@@ -49,33 +51,19 @@ GRANTS = {
 }
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def _grants(role: dict[str, Any]) -> set[tuple[str, str]]:
-    return {
-        (action, resource)
-        for policy in role["Policies"]
-        for statement in policy["PolicyDocument"]["Statement"]
-        for action in _listed(statement["Action"])
-        for resource in _listed(statement["Resource"])
-    }
-
-
 def test_every_role_may_do_this_and_nothing_else(stack: Stack) -> None:
     roles = stack.of_type("AWS::IAM::Role")
     assert set(roles) == {f"{name}Role" for name in GRANTS}
     for name, expected in GRANTS.items():
         logs = f"${{{name}Logs.Arn}}"
         log = {("logs:CreateLogStream", logs), ("logs:PutLogEvents", logs)}
-        assert _grants(roles[f"{name}Role"]) == expected | log, name
+        assert grants(roles[f"{name}Role"]) == expected | log, name
 
 
 def test_no_role_borrows_a_managed_policy_or_a_wildcard_action(stack: Stack) -> None:
     for role in stack.of_type("AWS::IAM::Role").values():
         assert "ManagedPolicyArns" not in role
-        for action, resource in _grants(role):
+        for action, resource in grants(role):
             assert "*" not in action
             assert resource != "*"
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from zips import make_zip
+
 from skill_registry.spec.archive import read_archive
 from skill_registry.spec.validation import check_contents
-from unit.spec.zips import make_zip
 
 _CASES = [
     json.loads(line)

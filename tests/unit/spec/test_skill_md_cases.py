@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from skill_registry.spec.model import Severity, SkillFile
 from skill_registry.spec.validation import check_skill, read_skill
 

@@ -193,6 +193,12 @@ def test_absent_and_unmodified_are_values(client: S3Client, store: S3SkillStore)
     assert store.head(KEY) is None
 
 
+def test_a_listing_has_no_absence(client: S3Client, store: S3SkillStore) -> None:
+    wired(client, (404, "NoSuchKey"))
+    with pytest.raises(Unavailable):
+        store.list_page("registry/")
+
+
 def test_a_body_that_breaks_off_is_unavailable(client: S3Client, store: S3SkillStore) -> None:
     def answer(request: Any, **_: object) -> AWSResponse:
         headers = HTTPHeaders()

@@ -124,24 +124,33 @@ class Projection:
         if found is None or found.etag != listed.etag:
             return Verdict.STALE
         written = found.metadata.get("sha256")
-        if file is not None and (same_bytes or written == file.sha256):
-            right_mode = found.metadata.get("mode", "0644") == file.mode
-            return Verdict.RIGHT if right_mode or not (written or take_over) else Verdict.STALE
-        if written is not None or self._was_published(skill, head, path, listed.etag):
+        if written is None and not same_bytes:
+            return self._unmarked(skill, head, path, listed)
+        if file is None or not (same_bytes or written == file.sha256):
             return Verdict.STALE
-        return Verdict.FOREIGN
+        right_mode = found.metadata.get("mode", "0644") == file.mode
+        return Verdict.RIGHT if right_mode or not (written or take_over) else Verdict.STALE
 
-    def _was_published(self, skill: SkillId, head: Loaded, path: str, etag: str) -> bool:
-        """Whether an unmarked object holds an earlier revision: an adopted directory does."""
+    def _unmarked(self, skill: SkillId, head: Loaded, path: str, listed: ObjectInfo) -> Verdict:
+        """Judge an object that no projection wrote by its bytes.
+
+        An adopted directory is such: it equals the head, or a revision before it.
+        """
+        found = self._store.get(listed.key, if_match=listed.etag)
+        if not isinstance(found, StoredObject):
+            return Verdict.STALE
+        file = head.files.get(path)
+        if file is not None and file.data == found.body:
+            return Verdict.RIGHT
         number = head.revision.number if head.revision else 0
         for earlier in range(number - 1, max(0, number - 1 - LOOK_BACK), -1):
             loaded = self._loader.visible_revision(skill, earlier)
             if loaded is None or loaded.revision is None or loaded.revision.number != earlier:
-                return False
+                break
             file = loaded.files.get(path)
-            if file is not None and content_etag(file.data) == etag:
-                return True
-        return False
+            if file is not None and file.data == found.body:
+                return Verdict.STALE
+        return Verdict.FOREIGN
 
     def _write(self, skill: SkillId, file: SkillFile, listed: ObjectInfo | None) -> bool:
         text = file.path.endswith(".md")

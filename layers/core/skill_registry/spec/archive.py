@@ -125,10 +125,16 @@ def _read_entry(
                     return None, None
                 chunks.append(chunk)
     except _CORRUPT as odd:
-        message = f"{shown(entry.path)} cannot be unpacked: {shown(str(odd), 200)}."
-        place = Place(shown_path(entry.path))
-        return None, error("entry_corrupt", message, place=place, hint="Pack the skill again.")
+        return None, _corrupt(entry, shown(str(odd), 200))
+    if size != entry.info.file_size:
+        return None, _corrupt(entry, f"it has {size} bytes and claims {entry.info.file_size}")
     return b"".join(chunks), None
+
+
+def _corrupt(entry: Entry, why: str) -> Diagnostic:
+    message = f"{shown(entry.path)} cannot be unpacked: {why}."
+    place = Place(shown_path(entry.path))
+    return error("entry_corrupt", message, place=place, hint="Pack the skill again.")
 
 
 def _bomb(total: int, archive_size: int, limits: Limits) -> Diagnostic:

@@ -47,6 +47,9 @@ def explain(stopped: yaml.YAMLError, block: str) -> tuple[Fault, str | None]:
     if fault.code in _UNMENDABLE:
         return fault, None
     repair = quote_value(block, fault.line - 1)
+    if repair is not None and fault.code == "yaml_syntax" and repair.scalar[1].isalnum():
+        # Nothing but a colon stops YAML in a value that starts like a word.
+        repair = None
     value = _value_of(repair) if repair is not None else None
     if repair is None or value is None:
         return _with_quoted_line(fault, block), None
