@@ -62,19 +62,30 @@ except BlockingIOError:
     fcntl.flock(9, fcntl.LOCK_EX)' "$1"
 }
 
+# The pip beside the interpreter serves where it can install into other environments (22.3 and
+# newer): unpacking another pip into each takes longer than what is then installed.
+_environment_create() { # DIRECTORY
+    "$PYTHON" -m venv --without-pip "$1" || return 1
+    if "$PYTHON" -m pip --python "$1/bin/python" --version; then
+        PIP=("$PYTHON" -m pip --python "$1/bin/python")
+    else
+        PIP=("$1/bin/python" -m pip)
+        "$PYTHON" -m venv --clear "$1"
+    fi
+}
+
 _environment_build() { # DIRECTORY NAME FINGERPRINT LOCK...
-    local directory=$1 name=$2 fingerprint=$3 log="$1.log" lock
+    local directory=$1 name=$2 fingerprint=$3 log="$1.log" lock PIP
     shift 3
     echo "Installing the $name environment (first run, or its lock changed) ..." >&2
     rm -rf "$directory"
-    if ! "$PYTHON" -m venv "$directory" >"$log" 2>&1; then
+    if ! _environment_create "$directory" >"$log" 2>&1; then
         say_and_fail "Python could not make the environment $directory; see $log."
         return 1
     fi
-    # The lock is the whole closure; resolving again makes older pips refuse packages with extras.
     for lock in "$@"; do
-        if ! "$directory/bin/python" -m pip install --quiet --disable-pip-version-check \
-            --no-input --no-deps --require-hashes -r "$lock" >>"$log" 2>&1; then
+        if ! "${PIP[@]}" install --quiet --disable-pip-version-check --no-input \
+            --require-hashes -r "$lock" >>"$log" 2>&1; then
             say_and_fail "The packages of $name could not be installed: a network or a package" \
                 "index that pip is configured for is needed this once; see $log."
             return 1

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from pytest_socket import socket_allow_hosts
+
 from local_stack.emulator import Emulator
 from local_stack.virtualenvs import ensure_environments
-from pytest_socket import socket_allow_hosts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

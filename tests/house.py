@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from skill_registry.catalog.principal import SYSTEM, Principal, user_scope
 from skill_registry.catalog.runtime import Runtime, Threads
 from skill_registry.errors import Unavailable
+from skill_registry.spec.layout import ArchiveContents
 from skill_registry.spec.model import SkillFile
 from skill_registry.store import keys
 from skill_registry.store.base import StoredObject, list_all
@@ -63,6 +64,11 @@ def skill_files(name: str, text: str = "one", **more: str) -> tuple[SkillFile, .
         SkillFile("SKILL.md", skill_md(name, **more)),
         SkillFile("references/notes.md", text.encode()),
     )
+
+
+def skill(name: str, text: str = "one", **more: str) -> ArchiveContents:
+    """``skill_files`` as an upload holds them."""
+    return ArchiveContents(skill_files(name, text, **more))
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
@@ -129,8 +135,8 @@ class House:
 
     def publish(self, name: str, text: str = "one", *, scope: str = SYSTEM, **more: str) -> int:
         """Publish a skill inline; return its version."""
-        files = skill_files(name, text, **more)
-        done = self.registry.publisher.publish_inline(ADMIN, SkillId(scope, name), files)
+        contents = skill(name, text, **more)
+        done = self.registry.publisher.publish_inline(ADMIN, SkillId(scope, name), contents)
         return done.info.number
 
     def upload(self, name: str, data: bytes, principal: Principal = ADMIN, **more: Any) -> str:

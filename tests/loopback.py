@@ -15,11 +15,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from house import House
-from local_stack.http_events import LOCAL_ADMINISTRATOR, Reply, Request
-from local_stack.http_events import reply_from_result, request_event
+
+from local_stack.http_events import (
+    LOCAL_ADMINISTRATOR,
+    Reply,
+    Request,
+    reply_from_result,
+    request_event,
+)
 from local_stack.routing import RouteTable
 from local_stack.template import Route
-
 from skill_registry.errors import Forbidden, RequestInvalid
 from skill_registry.store.base import Lost, StoredObject
 from skill_registry.store.memory import MemorySkillStore
@@ -107,8 +112,7 @@ class Loopback:
         }
         self._default = registry.list_api()
         self._routes = RouteTable(
-            [Route(*key.split(" "), function="") for key in contract.ROUTES]
-            + [Route("ANY", "$default", function="")]
+            [_route(key) for key in contract.ROUTES] + [Route("ANY", "$default", function="")]
         )
         self._server = _Server(self)
         self._thread = threading.Thread(
@@ -183,6 +187,11 @@ class Loopback:
         except RequestInvalid:
             return _refusal(400, "BadDigest")
         return _refusal(412, "PreconditionFailed") if isinstance(written, Lost) else Reply(200)
+
+
+def _route(key: str) -> Route:
+    method, _, path = key.partition(" ")
+    return Route(method, path, function="")
 
 
 def _refusal(status: int, code: str) -> Reply:

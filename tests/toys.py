@@ -53,7 +53,7 @@ Resources:
             Filter: {S3Key: {Rules: [{Name: prefix, Value: inbox/}, {Name: suffix, Value: .txt}]}}
 """
 
-CALLER = '''\
+CALLER = """\
 import json, os, time
 
 CALLS = 0
@@ -61,10 +61,11 @@ CALLS = 0
 def lambda_handler(event, context):
     global CALLS
     CALLS += 1
-    what = (event.get("pathParameters") or {}).get("what", "echo") if "routeKey" in event else event["do"]
+    what = event.get("do") or event.get("pathParameters", {}).get("what", "echo")
     if what == "exit":
         os._exit(3)
     if what == "sleep":
+        print("sleeping", flush=True)
         time.sleep(60)
     if what == "raise":
         raise ValueError("on purpose")
@@ -79,17 +80,19 @@ def lambda_handler(event, context):
         return {"pid": os.getpid(), "calls": CALLS}
     if what == "context":
         return {"function": context.function_name, "arn": context.invoked_function_arn,
-                "remaining": context.get_remaining_time_in_millis(), "request": context.aws_request_id}
+                "remaining": context.get_remaining_time_in_millis()}
     if what == "environment":
         return dict(os.environ)
     if what == "put":
         import boto3
-        return boto3.client("s3").put_object(Bucket=os.environ["STORE"], Key="made", Body=b"1")["ETag"]
+        s3 = boto3.client("s3")
+        return s3.put_object(Bucket=os.environ["STORE"], Key="made", Body=b"1")["ETag"]
     print("echoing", flush=True)
-    return {"statusCode": 200, "headers": {"content-type": "application/json"}, "body": json.dumps(event)}
-'''
+    headers = {"content-type": "application/json"}
+    return {"statusCode": 200, "headers": headers, "body": json.dumps(event)}
+"""
 
-CONSUMER = '''\
+CONSUMER = """\
 import json, pathlib
 
 SEEN = pathlib.Path(__file__).with_name("seen.jsonl")
@@ -101,7 +104,7 @@ def lambda_handler(event, context):
         seen.write(json.dumps(event) + "\\n")
     failed = [r["messageId"] for r in event.get("Records", ()) if "broken" in r["body"]]
     return {"batchItemFailures": [{"itemIdentifier": item} for item in failed]}
-'''
+"""
 
 
 def write_toy_project(folder: Path) -> Path:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from local_stack.emulator import ROOT, Credentials
 from local_stack.errors import StackError
+from local_stack.files import make_folder
 from local_stack.server import Options, Stack
 from local_stack.virtualenvs import PROJECT
 
@@ -113,10 +114,8 @@ def main(arguments: list[str]) -> int:
     options = parse(arguments)
     try:
         # Libraries' own remarks are for the log, not for the terminal.
-        options.data.mkdir(parents=True, exist_ok=True)
-        (options.data / "logs").mkdir(exist_ok=True)
         logging.basicConfig(
-            filename=options.data / "logs" / "server.log",
+            filename=make_folder(options.data / "logs") / "server.log",
             format="%(asctime)s %(levelname)s %(name)s %(message)s",
             level=logging.WARNING,
         )

@@ -261,7 +261,7 @@ def bound_socket(port: int) -> socket.socket:
     Raises:
         OSError: The port is in use or not permitted.
     """
-    # asyncio turns off Nagle's algorithm (two times 40 ms a request) only where it sees the protocol.
+    # asyncio turns off Nagle's algorithm (80 ms a request) only where it sees the protocol.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if port:

@@ -29,7 +29,7 @@ RECEIVE = 10  # SQS hands out no more at once
 # A publish writes several objects; what follows within this time goes into the same batch.
 WINDOW_SECONDS = 0.3
 # Seen to have failed, a message need not wait for the whole visibility timeout.
-RETRY_SECONDS = 5
+RETRY_SECONDS = 2
 LOG = logging.getLogger("local_stack.events")
 
 

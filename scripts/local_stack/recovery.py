@@ -8,7 +8,6 @@ had an answer then, so the write may be undone, and must not be half there.
 from __future__ import annotations
 
 import json
-import shutil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,8 +37,7 @@ def undo_torn_writes(objects: Path) -> list[str]:
             displaced = versions / version / data.relative_to(bucket) if version else None
             if displaced is not None and displaced.is_file():
                 undone.append(str(data.relative_to(objects)))
-                shutil.copyfile(displaced, data.with_name(data.name + ".tmp"))
-                data.with_name(data.name + ".tmp").replace(data)
+                displaced.replace(data)
     return undone
 
 

@@ -10,6 +10,7 @@ import http.client
 import os
 
 VERSION = "2018-06-01"
+DEADLINE = "Lambda-Runtime-Deadline-Ms"
 
 
 class RuntimeConnection:
@@ -51,11 +52,12 @@ def initialize_client(user_agent: str) -> None:
     _CONNECTION.user_agent = user_agent
 
 
-def next() -> tuple[bytes, dict[str, str]]:
-    """Wait for an invocation and return its event and headers."""
-    body, headers = _CONNECTION.call("GET", "invocation/next")
-    # Callers look the names up as the documentation spells them.
-    return body, {name.title() if name.islower() else name: text for name, text in headers.items()}
+def next() -> tuple[bytes, dict[str, str | int]]:
+    """Wait for an invocation and return its event and headers, named as the documentation does."""
+    body, received = _CONNECTION.call("GET", "invocation/next")
+    headers: dict[str, str | int] = {name.title(): text for name, text in received.items()}
+    headers[DEADLINE] = int(headers[DEADLINE])
+    return body, headers
 
 
 def post_invocation_result(

@@ -118,7 +118,7 @@ class Stack:
         return address
 
     def _own_data(self) -> None:
-        data = make_folder(self.options.data)
+        data = self.options.data
         make_folder(data / "logs")
         lock = FileLock(data / "server.lock")
         self._parts.callback(lock.close)

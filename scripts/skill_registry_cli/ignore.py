@@ -59,7 +59,9 @@ class IgnoreRules:
     def ignores(self, path: str, *, is_directory: bool) -> bool:
         """Tell whether a path is left out, provided that the folders above it are not."""
         for directory, rules in reversed(self.levels):
-            inner = path.removeprefix(directory)
+            if not path.startswith(directory):
+                continue
+            inner = path[len(directory) :]
             for rule in reversed(rules):
                 if rule.matches(inner, is_directory=is_directory):
                     return bool(rule.pattern.include)

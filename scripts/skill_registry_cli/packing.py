@@ -170,27 +170,30 @@ class _Walk:
         return rules
 
     def _file(self, path: str, entry: Path) -> None:
-        shown = path.encode("utf-8", "backslashreplace").decode()
-        if shown != path:
-            message = f"The name of {shown} cannot be written in UTF-8."
-            found = error("path_not_utf8", message, place=Place(shown), hint="Rename the file.")
-            self.errors.append(found)
-            return
         status = entry.stat()
         self._bytes += status.st_size
-        if self._bytes > MOST_BYTES:
-            self.errors.append(_too_large(self._bytes))
-        elif len(self.files) >= MOST_FILES:
+        target = unicodedata.normalize("NFC", path)
+        if fault := self._fault(target):
+            self.errors.append(fault)
+            return
+        self._taken.add(target)
+        executable = bool(status.st_mode & stat.S_IXUSR)
+        self.files.append(SkillFile(target, entry.read_bytes(), executable))
+
+    def _fault(self, path: str) -> Diagnostic | None:
+        """Say why the next file cannot be packed, None where it can."""
+        place = Place(_shown(path))
+        if place.file != path:
+            message = f"The name of {place.file} cannot be written in UTF-8."
+            return error("path_not_utf8", message, place=place, hint="Rename the file.")
+        if path in self._taken:
+            message = f"Two files are named {path}, in two Unicode forms of the same letters."
+            return error("path_collision", message, place=place, hint="Rename one of them.")
+        if len(self.files) >= MOST_FILES:
             message = f"The directory holds more than {MOST_FILES} files."
             hint = "Push the skill's own directory, and name in .gitignore what is not part of it."
-            self.errors.append(error("too_many_files", message, limit=MOST_FILES, hint=hint))
-        else:
-            target = unicodedata.normalize("NFC", path)
-            # Where both spellings lie side by side, the registry says so.
-            target = path if target in self._taken else target
-            self._taken.add(target)
-            executable = bool(status.st_mode & stat.S_IXUSR)
-            self.files.append(SkillFile(target, entry.read_bytes(), executable))
+            return error("too_many_files", message, limit=MOST_FILES, hint=hint)
+        return _too_large(self._bytes) if self._bytes > MOST_BYTES else None
 
     def _left_out(self, path: str, prefix: str) -> None:
         if prefix or not _is_skill_md(path):
@@ -200,7 +203,7 @@ class _Walk:
         self.errors.append(error("skill_md_ignored", message, place=Place(path), hint=hint))
 
     def _neither(self, path: str, *, link: bool) -> None:
-        shown = path.encode("utf-8", "backslashreplace").decode()
+        shown = _shown(path)
         if link:
             message = f"{shown} is a link and was left out: links are not followed."
             hint = "Put the file itself there."
@@ -209,6 +212,11 @@ class _Walk:
             hint = None
         code = "link_skipped" if link else "special_file_skipped"
         self.warnings.append(warning(code, message, place=Place(shown), hint=hint))
+
+
+def _shown(path: str) -> str:
+    """Return a path as UTF-8 can hold it; the same where it is UTF-8 already."""
+    return path.encode("utf-8", "backslashreplace").decode()
 
 
 def _is_skill_md(path: str) -> bool:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 BAR_FROM_BYTES = 1024 * 1024
 _STYLES = {"error": "bold red", "warning": "yellow", "collision": "yellow"}
-# Escape sequences in a stranger's text could rewrite what a terminal shows.
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# A stranger's escape sequences could rewrite what a terminal shows; half characters have no form.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class Terminal:
@@ -71,8 +71,11 @@ class Terminal:
     def table(self, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Print rows: a table on a terminal, else one line a row with tabs between."""
         if not self._stdout.isatty():
+            # Not by rich, which turns tabs into blanks.
             for row in rows:
-                self.say("\t".join(" ".join(printable(cell).split()) for cell in row))
+                cells = (" ".join(printable(cell).split()) for cell in row)
+                self._stdout.write("\t".join(cells) + "\n")
+            self._stdout.flush()
             return
         table = Table(box=None, pad_edge=False, header_style="bold")
         for heading in headings:

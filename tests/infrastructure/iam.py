@@ -94,7 +94,7 @@ class Guard:
         condition = statement.get("Condition", {})
         if condition == {"Bool": {"aws:SecureTransport": "false"}}:
             return False
-        writers = condition.get("StringNotEquals", {}).get("aws:PrincipalArn")
+        writers = condition.get("ArnNotLike", {}).get("aws:PrincipalArn")
         if writers is not None:
             return "${" + self.role + ".Arn}" not in writers
         return not ("Null" in condition and conditional)

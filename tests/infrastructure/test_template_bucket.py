@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from infrastructure.stack import Stack
 
 CREATED, REMOVED = "s3:ObjectCreated:*", "s3:ObjectRemoved:*"
-WRITERS = ["${ViewSkillRole.Arn}", "${UploadSkillRole.Arn}", "${RefreshMetadataRole.Arn}"]
+WRITERS = ("ViewSkillRole", "UploadSkillRole", "RefreshMetadataRole")
+SESSION = "arn:${AWS::Partition}:sts::${AWS::AccountId}:assumed-role"
 
 
 def _statements(stack: Stack) -> dict[str, Any]:
@@ -120,7 +121,9 @@ def test_records_are_written_by_the_functions_only(stack: Stack) -> None:
         "${Bucket.Arn}/registry/*",
         "${Bucket.Arn}/skills/*/.version",
     ]
-    assert statement["Condition"] == {"StringNotEquals": {"aws:PrincipalArn": WRITERS}}
+    roles = ["${" + role + ".Arn}" for role in WRITERS]
+    sessions = [f"{SESSION}/${{{role}}}/*" for role in WRITERS]
+    assert statement["Condition"] == {"ArnNotLike": {"aws:PrincipalArn": roles + sessions}}
 
 
 def test_revisions_and_versions_are_never_removed(stack: Stack) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from toys import write_toy_project
+
 from local_stack.launcher import ServerProcess
 from local_stack.virtualenvs import ensure_environments
-from toys import write_toy_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,12 +7,14 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+
 from local_stack.emulator import Endpoint
 from local_stack.errors import StackError
 from local_stack.files import FileLock
@@ -54,6 +56,11 @@ def wait_until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
     while not condition():
         assert time.monotonic() < deadline, "the condition did not come true in time"
         time.sleep(0.02)
+
+
+def post_and_be_cut_off(url: str) -> None:
+    with pytest.raises(httpx.TransportError):
+        httpx.post(url, timeout=60, trust_env=False)
 
 
 def processes_of(data: Path) -> list[str]:
@@ -278,7 +285,12 @@ def test_a_killed_server_loses_nothing_and_starts_again(
     s3 = Endpoint(store).client("s3")
     s3.put_object(Bucket="skill-registry", Key="kept", Body=b"1", Metadata={"a": "b"})
     s3.close()
+    # A handler in the middle of its work waits for no next event: it must notice all the same.
+    call = threading.Thread(target=post_and_be_cut_off, args=(f"{first.url}/do/sleep",))
+    call.start()
+    wait_until(lambda: "sleeping" in (tmp_path / "data" / "logs" / "caller.log").read_text())
     os.kill(first.process_id, signal.SIGKILL)
+    call.join()
     # No waiting for the children: a restart must cope with those that are still there.
     second = start()
     assert second.note()["store"] == store

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from house import ADMIN, House, skill_files, skill_zip
+from house import ADMIN, House, skill, skill_files, skill_zip
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -113,7 +113,7 @@ class PublishMachine(RuleBasedStateMachine):
         done = self.attempt(
             fault,
             lambda env: env.publisher.publish_inline(
-                ADMIN, SkillId("system", name), skill_files(name, text), idempotency_key=key
+                ADMIN, SkillId("system", name), skill(name, text), idempotency_key=key
             ),
         )
         self.acknowledge(name, done)
@@ -204,7 +204,7 @@ class PublishMachine(RuleBasedStateMachine):
         if not hasattr(self, "house"):
             return
         self.house.registry.reconciler.run()
-        expected = {}
+        expected: dict[str, int | None] = {}
         for name in ("alpha", "beta"):
             infos = self._log(name)
             if not infos:

@@ -78,7 +78,7 @@ def test_a_clean_path_stays_inside_its_skill(path: str) -> None:
 @given(_PATHISH)
 def test_a_checked_path_stays_inside_its_skill(path: str) -> None:
     if not check_path(path):
-        assert posixpath.normpath(f"/root/{path}") == f"/root/{path}"
+        assert posixpath.normpath(f"/skill/{path}") == f"/skill/{path}"
         path.encode()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from house import ADMIN, House, person, skill_files, skill_zip, zipped
+from house import ADMIN, House, person, skill, skill_files, skill_zip, zipped
 
 from skill_registry.catalog.log import Precondition
 from skill_registry.errors import (
@@ -19,6 +19,7 @@ from skill_registry.errors import (
     VersionConflict,
 )
 from skill_registry.spec.archive import read_revision
+from skill_registry.spec.layout import ArchiveContents
 from skill_registry.store import keys
 from skill_registry.store.gate import Request
 from skill_registry.store.keys import SkillId, UploadId
@@ -57,13 +58,13 @@ def test_a_publish_shows_in_log_sidecar_tree_and_catalog(house: House) -> None:
 def test_files_that_the_new_version_lacks_leave_the_tree(house: House) -> None:
     house.publish("notes")
     only = skill_files("notes")[:1]
-    house.registry.publisher.publish_inline(ADMIN, NOTES, only)
+    house.registry.publisher.publish_inline(ADMIN, NOTES, ArchiveContents(only))
     assert set(house.tree("notes")) == {"SKILL.md"}
 
 
 def test_an_identical_publish_counts_up_and_says_unchanged(house: House) -> None:
     house.publish("notes")
-    done = house.registry.publisher.publish_inline(ADMIN, NOTES, skill_files("notes"))
+    done = house.registry.publisher.publish_inline(ADMIN, NOTES, skill("notes"))
     assert (done.info.number, done.info.unchanged) == (2, True)
 
 
@@ -94,7 +95,7 @@ def test_a_clean_inline_publish_with_a_key_stays_within_its_requests(house: Hous
     house.publish("notes", "a")
     fresh = house.environment()
     house.counter.reset()
-    fresh.publisher.publish_inline(ADMIN, NOTES, skill_files("notes", "b"), idempotency_key="k")
+    fresh.publisher.publish_inline(ADMIN, NOTES, skill("notes", "b"), idempotency_key="k")
     tree_puts = [r for r in house.counter.requests if _is_tree(r, "PUT")]
     assert house.counter.puts - len(tree_puts) == 4
     assert house.counter.gets <= 8
@@ -156,12 +157,12 @@ def test_an_archive_over_the_limit_gets_no_ticket(house: House) -> None:
 def test_the_same_idempotency_key_never_makes_a_second_revision(house: House) -> None:
     for environment in (house.registry, house.environment(), house.environment()):
         done = environment.publisher.publish_inline(
-            ADMIN, NOTES, skill_files("notes"), idempotency_key="one"
+            ADMIN, NOTES, skill("notes"), idempotency_key="one"
         )
         assert done.info.number == 1
     assert house.publish("notes", "b") == 2
     late = house.registry.publisher.publish_inline(
-        ADMIN, NOTES, skill_files("notes"), idempotency_key="one"
+        ADMIN, NOTES, skill("notes"), idempotency_key="one"
     )
     assert late.info.number == 1
 
@@ -173,12 +174,10 @@ def test_a_retry_with_its_key_finishes_what_a_lost_reply_left(house: House, whic
         r.op == "HEAD" and "/revisions/" in r.key and r.key.endswith("1.zip")
     )
     with pytest.raises(Unavailable):
-        house.registry.publisher.publish_inline(
-            ADMIN, NOTES, skill_files("notes"), idempotency_key="one"
-        )
+        house.registry.publisher.publish_inline(ADMIN, NOTES, skill("notes"), idempotency_key="one")
     house.faults.clear()
     done = house.environment().publisher.publish_inline(
-        ADMIN, NOTES, skill_files("notes"), idempotency_key="one"
+        ADMIN, NOTES, skill("notes"), idempotency_key="one"
     )
     assert done.info.number == 1
     assert house.read(keys.revision(NOTES, 2)) is None
@@ -186,21 +185,19 @@ def test_a_retry_with_its_key_finishes_what_a_lost_reply_left(house: House, whic
 
 def test_a_key_that_was_used_for_another_call_is_refused(house: House) -> None:
     publisher = house.registry.publisher
-    publisher.publish_inline(ADMIN, NOTES, skill_files("notes"), idempotency_key="one")
+    publisher.publish_inline(ADMIN, NOTES, skill("notes"), idempotency_key="one")
     before = house.state()
     with pytest.raises(UploadAlreadyUsed):
-        publisher.publish_inline(ADMIN, NOTES, skill_files("notes", "b"), idempotency_key="one")
+        publisher.publish_inline(ADMIN, NOTES, skill("notes", "b"), idempotency_key="one")
     with pytest.raises(UploadAlreadyUsed):
         publisher.delete(ADMIN, NOTES, idempotency_key="one")
     assert house.state() == before
 
 
 def test_two_principals_may_use_the_same_key(house: House) -> None:
-    house.registry.publisher.publish_inline(
-        ADMIN, NOTES, skill_files("notes"), idempotency_key="one"
-    )
+    house.registry.publisher.publish_inline(ADMIN, NOTES, skill("notes"), idempotency_key="one")
     done = house.registry.publisher.publish_inline(
-        person("ann"), NOTES, skill_files("notes"), idempotency_key="one"
+        person("ann"), NOTES, skill("notes"), idempotency_key="one"
     )
     assert done.info.number == 2
 
@@ -216,7 +213,7 @@ def test_a_precondition_that_does_not_hold_changes_nothing(
     before = house.state()
     with pytest.raises(VersionConflict) as caught:
         house.registry.publisher.publish_inline(
-            ADMIN, NOTES, skill_files("notes", "c"), precondition=precondition
+            ADMIN, NOTES, skill("notes", "c"), precondition=precondition
         )
     assert caught.value.current == 2
     assert house.state() == before
@@ -260,7 +257,7 @@ def test_a_refused_inline_publish_changes_nothing(house: House) -> None:
     before = house.state()
     with pytest.raises(SkillInvalid):
         house.registry.publisher.publish_inline(
-            ADMIN, NOTES, skill_files("other-name"), idempotency_key="one"
+            ADMIN, NOTES, skill("other-name"), idempotency_key="one"
         )
     assert house.state() == before
 
@@ -272,7 +269,7 @@ def test_delete_keeps_the_number_and_a_publish_after_it_counts_on(house: House) 
     assert house.tree("notes") == {}
     assert house.version("notes") == b"2\n"
     done = house.registry.publisher.publish_inline(
-        ADMIN, NOTES, skill_files("notes"), precondition=Precondition(create_only=True)
+        ADMIN, NOTES, skill("notes"), precondition=Precondition(create_only=True)
     )
     assert done.info.number == 3
 
@@ -306,9 +303,7 @@ def test_a_store_that_does_not_answer_is_unavailable_and_nothing_is_visible(
 ) -> None:
     house.faults.before_if = lambda r: r.op == op
     with pytest.raises(Unavailable):
-        house.registry.publisher.publish_inline(
-            ADMIN, NOTES, skill_files("notes"), idempotency_key="one"
-        )
+        house.registry.publisher.publish_inline(ADMIN, NOTES, skill("notes"), idempotency_key="one")
     house.faults.clear()
     assert house.listed() == {}
 
@@ -320,7 +315,7 @@ def test_sixteen_publishers_of_one_skill_get_dense_numbers(house: House) -> None
     def publish(index: int) -> None:
         try:
             done = house.environment().publisher.publish_inline(
-                ADMIN, NOTES, skill_files("notes", str(index)), idempotency_key=str(index)
+                ADMIN, NOTES, skill("notes", str(index)), idempotency_key=str(index)
             )
             numbers.append(done.info.number)
         except Exception as error:
@@ -347,7 +342,7 @@ def test_one_of_many_writers_on_the_same_base_wins(house: House) -> None:
             house.environment().publisher.publish_inline(
                 ADMIN,
                 NOTES,
-                skill_files("notes", str(index)),
+                skill("notes", str(index)),
                 precondition=Precondition(version=1),
             )
             outcomes.append("won")

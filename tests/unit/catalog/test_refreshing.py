@@ -7,6 +7,7 @@ import random
 import pytest
 from house import ADMIN, House, event_body, skill_files, skill_zip
 
+from skill_registry.spec.layout import ArchiveContents
 from skill_registry.store import keys
 from skill_registry.store.keys import SkillId, UploadId
 from skill_registry.store.memory import MemorySkillStore
@@ -152,7 +153,7 @@ def test_the_executable_bit_reaches_the_tree_and_leaves_it_again(house: House) -
     plain = skill_files("notes")
     for executable, mode in ((False, "0644"), (True, "0755"), (False, "0644")):
         files = (plain[0], replace(plain[1], executable=executable))
-        house.registry.publisher.publish_inline(ADMIN, NOTES, files)
+        house.registry.publisher.publish_inline(ADMIN, NOTES, ArchiveContents(files))
         info = house.bucket.head(PATH)
         assert info is not None
         assert info.metadata["mode"] == mode

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from house import ADMIN, House, skill_files, skill_md
+from house import ADMIN, House, skill, skill_files, skill_md
 
 from skill_registry.catalog.log import Precondition
 from skill_registry.errors import SkillInvalid, SkillNotFound, VersionConflict
@@ -131,7 +131,7 @@ def test_create_only_is_refused_where_a_directory_lies_and_adopts_nothing(house:
     before = house.state()
     with pytest.raises(VersionConflict):
         house.registry.publisher.publish_inline(
-            ADMIN, PLAIN, skill_files("plain"), precondition=Precondition(create_only=True)
+            ADMIN, PLAIN, skill("plain"), precondition=Precondition(create_only=True)
         )
     assert house.state() == before
 
@@ -140,7 +140,7 @@ def test_files_without_a_skill_are_adopted_too_by_a_create(house: House) -> None
     key = keys.tree_file(PLAIN, "draft.txt")
     house.put(key, b"the only copy")
     done = house.registry.publisher.publish_inline(
-        ADMIN, PLAIN, skill_files("plain"), precondition=Precondition(create_only=True)
+        ADMIN, PLAIN, skill("plain"), precondition=Precondition(create_only=True)
     )
     assert done.info.number == 2
     from skill_registry.spec.archive import read_revision

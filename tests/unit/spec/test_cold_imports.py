@@ -9,7 +9,9 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("module", ["names", "rendering", "visibility", "fences", "files", "layout"])
+@pytest.mark.parametrize(
+    "module", ["names", "rendering", "visibility", "fences", "files", "layout"]
+)
 def test_a_module_that_a_listing_needs_is_light(module: str) -> None:
     script = (
         f"import sys, skill_registry.spec.{module}\n"

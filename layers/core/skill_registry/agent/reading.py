@@ -152,12 +152,14 @@ def raise_for_refusal(response: httpx.Response) -> None:
     """Raise what a response refuses with; return for an answer."""
     if response.is_success:
         return
-    if response.is_redirect:
-        host = response.headers.get("location", "").split("?")[0]
+    if response.has_redirect_location:
+        place = response.headers["location"].split("?")[0]
         raise AnswerInvalid(
-            f"{response.url.host} redirects to {host or 'nowhere'}, and redirects are not followed:"
-            " give the registry's own address."
+            f"{response.url.host} redirects to {place}, and redirects are not followed: give the"
+            " registry's own address."
         )
+    if response.is_redirect:
+        raise _strange(response)
     raise read_problem(response)
 
 

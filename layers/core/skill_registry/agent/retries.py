@@ -35,7 +35,7 @@ class RetryPolicy:
         base: The first pause where the server names none; each further one doubles.
     """
 
-    attempts: int = 5
+    attempts: int = 4
     longest: float = 20.0
     budget: float = 90.0
     base: float = 0.2

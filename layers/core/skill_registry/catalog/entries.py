@@ -6,6 +6,7 @@ rebuilt one are equal (invariant I15).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -65,18 +66,15 @@ class EntryReader:
         if text is None:
             return None
         report = read_skill(text, directory=skill.name, limits=self._limits)
-        version = stated or (report.meta.version if report.meta else None)
-        return _entry(
+        base = Entry(
             skill.name,
-            report.meta,
-            report.diagnostics,
-            overrides,
-            version=version,
+            version=stated or (report.meta.version if report.meta else None),
             files=len(listing.objects),
-            size=listing.size,
+            bytes=listing.size,
             tree=listing.fingerprint,
             settings=etag,
         )
+        return _described(base, report.meta, report.diagnostics, overrides)
 
 
 def _managed(loaded: Loaded, settings: str | None) -> Entry:
@@ -93,51 +91,28 @@ def _managed(loaded: Loaded, settings: str | None) -> Entry:
             settings=settings,
         )
     contents = {path: file.data for path, file in loaded.files.items()}
-    return _entry(
+    base = Entry(
         name,
-        loaded.meta,
-        loaded.diagnostics,
-        loaded.overrides,
-        version=info.number,
-        revision=info.number,
+        info.number,
+        info.number,
         files=len(contents),
-        size=sum(map(len, contents.values())),
+        bytes=sum(map(len, contents.values())),
         sha256=info.sha256,
         tree=content_fingerprint(contents),
         settings=settings,
     )
+    return _described(base, loaded.meta, loaded.diagnostics, loaded.overrides)
 
 
-def _entry(
-    name: str,
-    meta: SkillMeta | None,
-    diagnostics: Iterable[Diagnostic],
-    overrides: Overrides,
-    *,
-    version: int | str | None,
-    files: int,
-    size: int,
-    tree: str,
-    settings: str | None,
-    revision: int | None = None,
-    sha256: str | None = None,
+def _described(
+    base: Entry, meta: SkillMeta | None, diagnostics: Iterable[Diagnostic], overrides: Overrides
 ) -> Entry:
+    """Add what the frontmatter says and the operator decided."""
     told = tuple(diagnostic.to_dict() for diagnostic in diagnostics)
     if meta is None:
-        return Entry(
-            name,
-            revision,
-            version,
-            State.INVALID,
-            overrides.enabled,
-            tree=tree,
-            settings=settings,
-            diagnostics=told,
-        )
-    return Entry(
-        name=name,
-        revision=revision,
-        version=version,
+        return replace(base, state=State.INVALID, enabled=overrides.enabled, diagnostics=told)
+    return replace(
+        base,
         enabled=overrides.enabled,
         description=meta.description,
         descriptions=dict(meta.descriptions),
@@ -150,11 +125,6 @@ def _entry(
         source=meta.source,
         upstream=dict(meta.upstream) if meta.upstream else None,
         tags=_tags(meta),
-        files=files,
-        bytes=size,
-        sha256=sha256,
-        tree=tree,
-        settings=settings,
         diagnostics=told,
     )
 

@@ -12,9 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from skill_registry.catalog.log import parse_sidecar
-from skill_registry.catalog.snapshot import content_etag
 from skill_registry.store import keys
 from skill_registry.store.base import IfAbsent, IfMatch, StoredObject, Written
+from skill_registry.store.etags import content_etag
 
 if TYPE_CHECKING:
     from collections.abc import Callable

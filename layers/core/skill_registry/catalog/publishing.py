@@ -15,8 +15,7 @@ from skill_registry.catalog.log import NO_PRECONDITION, Precondition
 from skill_registry.catalog.revision import Kind, draft
 from skill_registry.catalog.uploads import Outcomes, Ticket
 from skill_registry.errors import RegistryError, SkillInvalid, UploadAlreadyUsed
-from skill_registry.spec.model import has_errors
-from skill_registry.spec.validation import check_skill
+from skill_registry.spec.validation import check_contents
 from skill_registry.store.keys import UploadId
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from skill_registry.catalog.refreshing import Refresher
     from skill_registry.catalog.revision import Draft, RevisionInfo
     from skill_registry.catalog.runtime import Runtime
+    from skill_registry.spec.layout import ArchiveContents
     from skill_registry.spec.model import Diagnostic, Limits, SkillFile
     from skill_registry.store.base import SkillStore
     from skill_registry.store.keys import SkillId
@@ -67,41 +67,33 @@ class Publisher:
         self._limits = limits
         self._outcomes = Outcomes(store)
 
-    def check(
-        self, name: str | None, files: Sequence[SkillFile], found: Sequence[Diagnostic] = ()
-    ) -> tuple[Diagnostic, ...]:
-        """Return every diagnostic of these files, warnings included.
+    def check(self, name: str | None, contents: ArchiveContents) -> tuple[Diagnostic, ...]:
+        """Return every diagnostic of what was sent, warnings included.
 
         Args:
-            name: The skill that they are to be; None to take the frontmatter's word.
-            found: What reading them found already.
+            name: The skill that it is to be; None to take the frontmatter's word.
 
         Raises:
             SkillInvalid: One of them is an error.
         """
-        # Where the archive itself could not be read, its own diagnostics say all there is.
-        broken = has_errors(found) and not files
-        report = None if broken else check_skill(files, name=name, limits=self._limits)
-        diagnostics = (*found, *(report.diagnostics if report else ()))
-        if has_errors(diagnostics):
-            raise SkillInvalid(f"`{name or 'The skill'}` breaks rules of the format.", diagnostics)
-        return diagnostics
+        report = check_contents(contents, name=name, limits=self._limits)
+        if not report.ok:
+            raise SkillInvalid(f"`{name or 'The skill'}` breaks rules.", report.diagnostics)
+        return report.diagnostics
 
     def publish_inline(
         self,
         principal: Principal,
         skill: SkillId,
-        files: Sequence[SkillFile],
+        contents: ArchiveContents,
         *,
-        found: Sequence[Diagnostic] = (),
         precondition: Precondition = NO_PRECONDITION,
         message: str | None = None,
         idempotency_key: str | None = None,
     ) -> Published:
-        """Publish files that came with the call.
+        """Publish what came with the call.
 
         Args:
-            found: What reading them found already.
             idempotency_key: The same key with the same call never makes a second revision, for a
                 day.
 
@@ -111,10 +103,15 @@ class Publisher:
             UploadAlreadyUsed: The key was used for something else.
             Unavailable: The store does not answer. With a key, send the call again.
         """
-        diagnostics = self.check(skill.name, files, found)
+        diagnostics = self.check(skill.name, contents)
         ticket = Ticket(skill, 0, principal.subject, precondition, message)
         return self._inline(
-            principal, ticket, files, Kind.CONTENT, idempotency_key, diagnostics=diagnostics
+            principal,
+            ticket,
+            contents.files,
+            Kind.CONTENT,
+            idempotency_key,
+            diagnostics=diagnostics,
         )
 
     def delete(

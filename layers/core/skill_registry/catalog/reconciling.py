@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from skill_registry.catalog.log import sidecar_body
 from skill_registry.catalog.principal import is_scope
-from skill_registry.catalog.snapshot import Entry, content_etag, decode, listed_fingerprint
+from skill_registry.catalog.snapshot import Entry, decode, listed_fingerprint
 from skill_registry.errors import RegistryError
 from skill_registry.store import keys
 from skill_registry.store.base import StoredObject, list_all, list_folders
+from skill_registry.store.etags import content_etag
 from skill_registry.store.keys import SkillId
 
 if TYPE_CHECKING:

@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from skill_registry.store.etags import content_etag
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -157,8 +159,3 @@ def content_fingerprint(contents: Mapping[str, bytes]) -> str:
     Where it is not (SSE-KMS) the reconcile finds a difference, looks closer, and writes nothing.
     """
     return fingerprint({path: content_etag(data) for path, data in contents.items()})
-
-
-def content_etag(data: bytes) -> str:
-    """ETag that S3 gives to a single PUT of these bytes under SSE-S3 (AWS S3, object ETag)."""
-    return f'"{hashlib.md5(data, usedforsecurity=False).hexdigest()}"'

@@ -164,7 +164,7 @@ class Uploader:
 
     def _commit(self, upload: UploadId, ticket: Ticket, body: bytes, *, follow: bool) -> Published:
         contents = read_archive(body, limits=self._limits)
-        diagnostics = self._publisher.check(ticket.skill.name, contents.files, contents.diagnostics)
+        diagnostics = self._publisher.check(ticket.skill.name, contents)
         made = draft(
             contents.files,
             upload_id=str(upload),

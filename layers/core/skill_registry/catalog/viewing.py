@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from skill_registry.errors import FileNotFound, SkillNotFound
 from skill_registry.spec.archive import write_archive
-from skill_registry.spec.frontmatter import body_of
+from skill_registry.spec.fences import body_of
 from skill_registry.spec.model import SKILL_MD
 from skill_registry.spec.names import clean_path, is_skill_name
 from skill_registry.store import keys

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -66,22 +67,13 @@ def check_skill_name(
     if "--" in name:
         broken.append(("name_hyphens", f"The name {shown(name)} has two hyphens in a row."))
     found = [error(code, text, place=place, field=field, hint=hint) for code, text in broken]
-    if len(name) > limits.name:
-        text = f"The name has {len(name)} characters; at most {limits.name} are allowed."
-        found.append(
-            error(
-                "name_too_long",
-                text,
-                place=place,
-                field=field,
-                limit=limits.name,
-                actual=len(name),
-                hint=hint,
-            )
-        )
+    if (length := len(name)) > limits.name:
+        text = f"The name has {length} characters; at most {limits.name} are allowed."
+        long = error("name_too_long", text, place=place, field=field, hint=hint)
+        found.append(replace(long, limit=limits.name, actual=length))
     if any(word in _RESERVED_ELSEWHERE for word in name.split("-")):
         text = (
-            f"The name {shown(name)} is fine here, but platforms that reserve the word refuse it."
+            f"Platforms that reserve a word of the name {shown(name)} refuse it; this one does not."
         )
         found.append(warning("name_reserved", text, place=place, field=field))
     return found

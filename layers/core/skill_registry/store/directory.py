@@ -8,7 +8,6 @@ threads and between processes. A key and a longer one below it cannot both exist
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import time
 from contextlib import contextmanager
@@ -31,6 +30,7 @@ from skill_registry.store.base import (
     Written,
 )
 from skill_registry.store.conditions import refused
+from skill_registry.store.etags import content_etag
 from skill_registry.store.files import (
     RESERVED,
     KeyFiles,
@@ -132,7 +132,7 @@ class DirectorySkillStore:
         path = self._files.path(key)
         kept = dict(metadata or {})
         encode(kept)
-        etag = _etag_of(body)
+        etag = content_etag(body)
         mode = 0o755 if self._files.in_tree(key) and kept.get(MODE) == EXECUTABLE else 0o644
         with self._locked(write=True):
             found = self._read(key)
@@ -240,7 +240,7 @@ class DirectorySkillStore:
                 body = file.read()
         except FileNotFoundError:
             return None
-        etag = _etag_of(body)
+        etag = content_etag(body)
         said = self._attributes.read(key, etag)
         metadata = dict(said.metadata)
         if self._files.in_tree(key):
@@ -275,7 +275,3 @@ class DirectorySkillStore:
         except (FileNotFoundError, NotADirectoryError):
             # No store ever wrote here, and a folder that may only be read must still be read.
             return None
-
-
-def _etag_of(data: bytes) -> str:
-    return f'"{hashlib.md5(data, usedforsecurity=False).hexdigest()}"'

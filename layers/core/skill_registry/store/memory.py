@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
 import uuid
@@ -21,6 +20,7 @@ from skill_registry.store.base import (
     Written,
 )
 from skill_registry.store.conditions import refused
+from skill_registry.store.etags import content_etag
 from skill_registry.store.limits import check_key
 from skill_registry.store.listing import page_of
 from skill_registry.store.metadata import encode
@@ -149,7 +149,7 @@ class MemorySkillStore:
     def _etag_of(self, data: bytes) -> str:
         if self._opaque_etags:
             return f'"{uuid.uuid4().hex}"'
-        return f'"{hashlib.md5(data, usedforsecurity=False).hexdigest()}"'
+        return content_etag(data)
 
 
 def _url(key: str) -> str:

@@ -10,7 +10,8 @@ from skill_registry.catalog.uploading import publish_record
 from skill_registry.catalog.uploads import check_message
 from skill_registry.errors import RequestInvalid, SkillInvalid, TooLarge
 from skill_registry.spec.archive import read_archive
-from skill_registry.spec.model import SkillFile
+from skill_registry.spec.layout import arrange
+from skill_registry.spec.model import SkillFile, has_errors
 from skill_registry.spec.names import check_skill_name
 from skill_registry.store.keys import SkillId
 from skill_registry.web.http import JSON, Request, Response, json_response
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from skill_registry.catalog.principal import Principal
     from skill_registry.catalog.publishing import Published, Publisher
     from skill_registry.catalog.uploading import Uploader
+    from skill_registry.spec.layout import ArchiveContents
     from skill_registry.spec.model import Diagnostic, Limits
     from skill_registry.web.api import Routes
 
@@ -90,12 +92,11 @@ class UploadRoutes:
     def publish(self, request: Request, principal: Principal) -> Response:
         """Publish a small skill that came with the request."""
         skill = _skill(request, principal, request.path_parameter("name"))
-        files, found, message = self._files(request)
+        contents, message = self._contents(request)
         published = self._publisher.publish_inline(
             principal,
             skill,
-            files,
-            found=found,
+            contents,
             precondition=_precondition(request),
             message=check_message(message),
             idempotency_key=_idempotency_key(request),
@@ -121,10 +122,10 @@ class UploadRoutes:
 
     def validate(self, request: Request, _principal: Principal) -> Response:
         """Give the diagnostics of a publish, and store nothing."""
-        files, found, _ = self._files(request)
+        contents, _ = self._contents(request)
         name = request.value("name") or None
         try:
-            diagnostics: Sequence[Diagnostic] = self._publisher.check(name, files, found)
+            diagnostics: Sequence[Diagnostic] = self._publisher.check(name, contents)
             valid = True
         except SkillInvalid as error:
             diagnostics, valid = error.diagnostics, False
@@ -135,10 +136,8 @@ class UploadRoutes:
         }
         return json_response(document)
 
-    def _files(
-        self, request: Request
-    ) -> tuple[Sequence[SkillFile], Sequence[Diagnostic], str | None]:
-        """Read the files of an inline body, with what reading them found, and the message."""
+    def _contents(self, request: Request) -> tuple[ArchiveContents, str | None]:
+        """Read an inline body: the files in it, and the message."""
         if len(request.body) > LARGEST_INLINE:
             raise TooLarge(
                 f"An inline skill has at most {LARGEST_INLINE} bytes. Use `POST /uploads`.",
@@ -147,11 +146,10 @@ class UploadRoutes:
         kind = request.content_type()
         if kind == JSON:
             body = read_body(InlineFiles, request.json())
-            files = [SkillFile(path, text.encode()) for path, text in body.files.items()]
-            return files, (), body.message
+            sent = [SkillFile(path, text.encode()) for path, text in body.files.items()]
+            return arrange(sent), body.message
         if kind in ZIPS:
-            contents = read_archive(request.body, limits=self._limits)
-            return contents.files, contents.diagnostics, request.value("message")
+            return read_archive(request.body, limits=self._limits), request.value("message")
         raise RequestInvalid(
             "Send a zip as `application/zip`, or files as `application/json`.",
             code="content_type_invalid",
@@ -161,7 +159,7 @@ class UploadRoutes:
 def _skill(request: Request, principal: Principal, name: str) -> SkillId:
     scope = principal.write_scope(request.value("scope"))
     problems = check_skill_name(name)
-    if problems:
+    if has_errors(problems):
         raise SkillInvalid(f"`{name[:64]}` is no name of a skill.", problems)
     return SkillId(scope, name)
 
