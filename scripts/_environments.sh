@@ -83,8 +83,10 @@ _environment_build() { # DIRECTORY NAME FINGERPRINT LOCK...
         say_and_fail "Python could not make the environment $directory; see $log."
         return 1
     fi
+    # Without resolving: a lock is the whole closure, and pips up to 23 cannot match the hashes of a
+    # package with extras that another one (aws-sam-cli) asks for.
     for lock in "$@"; do
-        if ! "${PIP[@]}" install --quiet --disable-pip-version-check --no-input \
+        if ! "${PIP[@]}" install --quiet --disable-pip-version-check --no-input --no-deps \
             --require-hashes -r "$lock" >>"$log" 2>&1; then
             say_and_fail "The packages of $name could not be installed: a network or a package" \
                 "index that pip is configured for is needed this once; see $log."

@@ -1,0 +1,1 @@
+"""Benchmarks: counts and ratios of one run, never promises in seconds."""
