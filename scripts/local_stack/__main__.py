@@ -44,6 +44,29 @@ def parse(arguments: list[str]) -> Options:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    _add_store_options(parser)
+    _add_process_options(parser)
+    given = parser.parse_args(arguments)
+    if not 0 <= given.port <= 65535:
+        parser.error("--port must be 0 to 65535")
+    return Options(
+        template=given.template,
+        layers=[PROJECT / "layers" / "core"],
+        data=given.data,
+        port=given.port,
+        store=given.store,
+        credentials=Credentials(
+            os.environ.get("AWS_ACCESS_KEY_ID", ROOT.access_key),
+            os.environ.get("AWS_SECRET_ACCESS_KEY", ROOT.secret_key),
+        ),
+        bucket=given.bucket,
+        skills=None if given.empty else given.skills,
+        environments=given.environments,
+        reconcile_every=given.reconcile_every,
+    )
+
+
+def _add_store_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=8080, help="0 takes any free one (8080)")
     parser.add_argument(
         "--data",
@@ -62,6 +85,9 @@ def parse(arguments: list[str]) -> Options:
         metavar="DIR",
         help="folder of the bundled skills (skills)",
     )
+
+
+def _add_process_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--environments",
         type=_positive,
@@ -81,24 +107,6 @@ def parse(arguments: list[str]) -> Options:
         default=PROJECT / "template.yaml",
         metavar="FILE",
         help="SAM template to take functions and routes from (template.yaml)",
-    )
-    given = parser.parse_args(arguments)
-    if not 0 <= given.port <= 65535:
-        parser.error("--port must be 0 to 65535")
-    return Options(
-        template=given.template,
-        layers=[PROJECT / "layers" / "core"],
-        data=given.data,
-        port=given.port,
-        store=given.store,
-        credentials=Credentials(
-            os.environ.get("AWS_ACCESS_KEY_ID", ROOT.access_key),
-            os.environ.get("AWS_SECRET_ACCESS_KEY", ROOT.secret_key),
-        ),
-        bucket=given.bucket,
-        skills=None if given.empty else given.skills,
-        environments=given.environments,
-        reconcile_every=given.reconcile_every,
     )
 
 

@@ -75,6 +75,10 @@ def test_every_route_of_the_contract_reaches_its_function(stack: Stack) -> None:
     assert reached == ROUTES
 
 
+def test_what_no_route_takes_is_answered_by_the_default_route(stack: Stack) -> None:
+    assert _operations(stack.properties("Api")["Body"])[ANY]["isDefaultRoute"] is True
+
+
 def test_every_function_with_a_route_may_be_invoked_by_the_api(stack: Stack) -> None:
     permissions = stack.of_type("AWS::Lambda::Permission").values()
     invoked = {

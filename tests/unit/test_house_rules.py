@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -41,13 +42,23 @@ def _is_sample(path: Path) -> bool:
     return path.relative_to(PROJECT).parts[:2] == ("tests", "cases")
 
 
+def _lines(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
 def _length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Lines of a function without its docstring, which may say as much as it has to."""
-    lines = (function.end_lineno or 0) - function.lineno + 1
-    first = function.body[0]
-    if ast.get_docstring(function) is not None and first.end_lineno is not None:
-        lines -= first.end_lineno - first.lineno + 1
-    return lines
+    """Lines of a function of its own: without docstrings and without the functions inside it."""
+    inside = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node is not function
+    ]
+    docstring = function.body[0] if ast.get_docstring(function) is not None else None
+    return (
+        _lines(function)
+        - (_lines(docstring) if docstring is not None else 0)
+        - sum(_lines(node) for node in inside)
+    )
 
 
 def test_no_file_owns_so_much_that_it_is_long() -> None:
@@ -74,9 +85,20 @@ def test_handlers_are_thin() -> None:
 
 
 def test_test_files_have_names_of_their_own_and_no_packages() -> None:
-    names = [path.name for path in _python() if path.name.startswith("test_")]
-    assert sorted(names) == sorted(set(names))
-    assert [path for path in _python() if path.match("tests/**/__init__.py")] == []
+    names = Counter(path.name for path in _python() if path.name.startswith("test_"))
+    assert [name for name, count in names.items() if count > 1] == []
+    tests = [path for path in _python() if path.is_relative_to(PROJECT / "tests")]
+    assert [path for path in tests if path.name == "__init__.py"] == []
+
+
+def test_every_kind_of_test_is_described_and_has_a_command() -> None:
+    described = (PROJECT / "tests" / "README.md").read_text("utf-8")
+    kinds = {
+        path.relative_to(PROJECT).parts[1]
+        for path in _python()
+        if path.is_relative_to(PROJECT / "tests") and path.name.startswith("test_")
+    }
+    assert set(re.findall(r"\| `\./scripts/test (\w+)` \|", described)) == kinds
 
 
 @pytest.mark.parametrize("what", FORBIDDEN)

@@ -6,17 +6,27 @@ import ast
 import re
 from pathlib import Path
 
-import skill_registry.spec
+import skill_registry
+import skill_registry_cli
 from skill_registry.spec.diagnostics import CODES, error, first_of_each
 
-_RING = Path(skill_registry.spec.__file__).parent
-_CODE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
+_PACKAGE = Path(skill_registry.__file__).parent
+_FOLDERS = (
+    _PACKAGE / "spec",
+    _PACKAGE / "catalog",
+    Path(skill_registry_cli.__file__).parent,
+)
+_CODE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+
+
+def _modules() -> list[Path]:
+    return [path for folder in _FOLDERS for path in sorted(folder.glob("*.py"))]
 
 
 def _texts() -> set[str]:
-    """Every string of the ring that looks like a code, the table's own module aside."""
+    """Every string of the code that looks like one, the table's own module aside."""
     found: set[str] = set()
-    for path in _RING.glob("*.py"):
+    for path in _modules():
         if path.name != "diagnostics.py":
             tree = ast.parse(path.read_text(encoding="utf-8"))
             found |= {
@@ -29,14 +39,19 @@ def _texts() -> set[str]:
 
 def _made() -> set[str]:
     """Every code that is handed to a maker of diagnostics as a literal."""
-    makers = {"error": 0, "warning": 0, "refuse": 0, "warn": 0, "Fault": 0, "text": 1}
+    # Loggers have methods of the first two names, so that only the plain functions count.
+    functions = {"error": 0, "warning": 0, "Fault": 0, "Diagnostic": 1}
+    methods = {"refuse": 0, "warn": 0, "text": 1}
     found: set[str] = set()
-    for path in _RING.glob("*.py"):
+    for path in _modules():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
                 continue
-            name = str(getattr(node.func, "id", "") or getattr(node.func, "attr", ""))
-            position = makers.get(name, len(node.args))
+            function = functions.get(str(getattr(node.func, "id", "")))
+            method = methods.get(str(getattr(node.func, "attr", "")))
+            position = function if function is not None else method
+            if position is None:
+                continue
             if position < len(node.args):
                 value = node.args[position]
                 if isinstance(value, ast.Constant) and isinstance(value.value, str):

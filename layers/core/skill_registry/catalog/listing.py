@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from skill_registry.catalog.snapshot import State
 from skill_registry.errors import RequestInvalid
+from skill_registry.spec.diagnostics import Place, error
 from skill_registry.spec.model import Diagnostic, Severity
 from skill_registry.spec.visibility import may_see
 
@@ -135,11 +136,10 @@ def _may_load(entry: Entry, principal: Principal) -> bool:
 
 def _unreadable(scope: str, entry: Entry) -> Diagnostic:
     why = "; ".join(str(d.get("message", d.get("code", ""))) for d in entry.diagnostics)
-    return Diagnostic(
-        Severity.ERROR,
+    return error(
         "skill_unreadable",
         f"`{scope}/{entry.name}` is not listed: {why or 'its SKILL.md cannot be read'}",
-        file=f"{scope}/{entry.name}/SKILL.md",
+        place=Place(f"{scope}/{entry.name}/SKILL.md"),
         hint="Mend its SKILL.md in the bucket, or publish the skill.",
     )
 

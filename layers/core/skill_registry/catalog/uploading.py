@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 _ID = re.compile(r"[0-9a-f]{32}")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 Record = dict[str, Any]
 
@@ -239,11 +238,6 @@ def refusal_record(upload: UploadId, skill: SkillId, error: RegistryError) -> Re
     if isinstance(error, VersionConflict):
         record["current"] = error.current
     return record
-
-
-def is_sha256(text: str) -> bool:
-    """Tell whether a text is a SHA-256 digest in lower-case hex."""
-    return _SHA256.fullmatch(text) is not None
 
 
 def _upload(principal: Principal, upload_id: str) -> UploadId:

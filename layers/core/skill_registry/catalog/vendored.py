@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from skill_registry.catalog.log import parse_sidecar
 from skill_registry.catalog.snapshot import fingerprint
 from skill_registry.errors import SkillInvalid, Unavailable
-from skill_registry.spec.model import SKILL_MD, Diagnostic, Severity, SkillFile
+from skill_registry.spec.files import check_count, check_total
+from skill_registry.spec.model import SKILL_MD, SkillFile
 from skill_registry.store import keys
 from skill_registry.store.base import StoredObject, list_all
 
@@ -125,23 +126,9 @@ class VendoredReader:
         return files
 
     def _check_size(self, skill: SkillId, listing: Listing) -> None:
-        problems = [
-            Diagnostic(Severity.ERROR, code, message, limit=limit, actual=actual)
-            for code, message, limit, actual in (
-                (
-                    "skill_too_large",
-                    "The directory is larger than a skill may be, in bytes.",
-                    self._limits.total_bytes,
-                    listing.size,
-                ),
-                (
-                    "too_many_files",
-                    "The directory has more files than a skill may have.",
-                    self._limits.files,
-                    len(listing.objects),
-                ),
-            )
-            if actual > limit
-        ]
+        problems = (
+            *check_count(len(listing.objects), self._limits),
+            *check_total(listing.size, self._limits),
+        )
         if problems:
             raise SkillInvalid(f"The vendored directory of {skill} is over a limit.", problems)

@@ -102,6 +102,14 @@ CODES: Mapping[str, str] = {
     "source_invalid": "The source is not a text.",
     "upstream_invalid": "upstream does not name repo, commit, path and bodySha256.",
     "flag_not_boolean": "A flag is not a plain true or false, so it does not count.",
+    # A listing
+    "collision": "A skill is shadowed by one of the same name in a scope that comes first.",
+    "skill_unreadable": "A directory in the bucket has a SKILL.md that cannot be read.",
+    # Packing a directory
+    "ignore_pattern_invalid": "A line of an ignore file is no pattern.",
+    "link_skipped": "A link is not followed and stays out of the archive.",
+    "skill_md_ignored": "An ignore file leaves out SKILL.md itself.",
+    "special_file_skipped": "A device, pipe or socket stays out of the archive.",
 }
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from skill_registry.catalog.listing import DEFAULT_LIMIT, Listed, Listing, ListSkills
 from skill_registry.errors import RequestInvalid
-from skill_registry.spec.rendering import ListedSkill, render_markdown, render_xml
+from skill_registry.spec.rendering import ListedSkill, mount_path, render_markdown, render_xml
 from skill_registry.web.http import JSON, Request, Response, json_response, revalidated
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def list_routes(skills: ListSkills) -> Routes:
         listing = skills.page(
             principal,
             scopes=request.values("scope"),
-            limit=_whole(request, "limit", DEFAULT_LIMIT),
+            limit=_limit(request),
             cursor=request.value("cursor"),
         )
         return revalidated(request, _rendered(request.accepts((JSON, MARKDOWN, XML)), listing))
@@ -32,12 +32,12 @@ def list_routes(skills: ListSkills) -> Routes:
     return {"GET /skills": list_skills}
 
 
-def _whole(request: Request, name: str, default: int) -> int:
-    text = request.value(name)
+def _limit(request: Request) -> int:
+    text = request.value("limit")
     if text is None:
-        return default
+        return DEFAULT_LIMIT
     if not text.isdecimal() or len(text) > 9:
-        raise RequestInvalid(f"`{name}` is a whole number.", code=f"{name}_invalid")
+        raise RequestInvalid("`limit` is a whole number.", code="limit_invalid")
     return int(text)
 
 
@@ -50,7 +50,7 @@ def _rendered(kind: str, listing: Listing) -> Response:
             name=listed.entry.name,
             version=listed.entry.version,
             description=listed.entry.description,
-            location=f".skills/{listed.entry.name}/SKILL.md",
+            location=mount_path(listed.entry.name),
         )
         for listed in listing.skills
     ]

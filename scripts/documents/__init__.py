@@ -1,0 +1,1 @@
+"""The parts of documents that are made from code."""

@@ -1,0 +1,141 @@
+"""The README: every command in it is run, every table in it is made from the code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from documents.__main__ import filled
+from local_stack.launcher import ServerProcess
+from skill_registry.web.contract import ROUTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROJECT = Path(__file__).resolve().parents[2]
+README = (PROJECT / "README.md").read_text(encoding="utf-8")
+VENVS = str(PROJECT / ".venvs")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+# Commands that run in another place, and where.
+ELSEWHERE = {
+    "./scripts/server": "the fixture below, with a port and a folder of its own",
+    "./scripts/test": "it runs this test",
+    "./scripts/build": "tests/infrastructure/test_built_artifact.py",
+    "sam deploy": "tests/infrastructure/test_commands.py",
+}
+
+
+def commands() -> list[str]:
+    """Every command line of the README, in order."""
+    return [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines() if line]
+
+
+def elsewhere(command: str) -> bool:
+    return any(command == name or command.startswith(name + " ") for name in ELSEWHERE)
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, stack_environments: None
+) -> Iterator[ServerProcess]:
+    server = ServerProcess(tmp_path_factory.mktemp("readme")).start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder to type the commands in: the project's scripts, and skills that may be copied."""
+    folder = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(PROJECT / "skills", folder / "skills")
+    for part in ("scripts", "layers"):
+        (folder / part).symlink_to(PROJECT / part)
+    return folder
+
+
+def run(command: str, folder: Path, url: str) -> subprocess.CompletedProcess[str]:
+    """Type one line into a shell, with the server's own address for the README's."""
+    return subprocess.run(
+        ["bash", "-c", command.replace("localhost:8080", url.removeprefix("http://"))],
+        cwd=folder,
+        env={"SKILL_REGISTRY_VENVS": VENVS, **os.environ, "SKILL_REGISTRY_URL": url},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_every_command_works_as_typed(server: ServerProcess, checkout: Path) -> None:
+    typed = [command for command in commands() if not elsewhere(command)]
+    assert len(typed) >= 15
+    answers: dict[str, str] = {}
+    for command in typed:
+        done = run(command, checkout, server.url)
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        if command.startswith("curl"):
+            assert done.stdout, command
+        answers[command] = done.stdout
+    assert_told_the_truth(answers)
+
+
+def assert_told_the_truth(answers: dict[str, str]) -> None:
+    """What the text around the commands promises."""
+    listed = json.loads(answers["curl -s localhost:8080/skills"])["skills"]
+    assert {skill["version"] for skill in listed} == {1}
+    old = answers["./scripts/skillctl view test-driven-development --version 1"]
+    new = answers["./scripts/skillctl view test-driven-development"]
+    assert new == old + "Name the behaviour before the function.\n"
+    puts = [json.loads(text) for line, text in answers.items() if "-X PUT" in line]
+    assert [(put["state"], put["version"]) for put in puts] == [("published", 1), ("published", 2)]
+    (dry,) = (json.loads(text) for line, text in answers.items() if "/validate" in line)
+    assert dry["valid"] is False
+    (gone,) = (json.loads(text) for line, text in answers.items() if "-X DELETE" in line)
+    assert (gone["version"], gone["state"]) == (3, "deleted")
+    (seen,) = (json.loads(text) for line, text in answers.items() if "X-Local-Claims" in line)
+    assert len(seen["skills"]) == 3
+
+
+def test_the_python_example_works(server: ServerProcess, checkout: Path) -> None:
+    (code,) = (text for kind, text in BLOCKS if kind == "python")
+    done = subprocess.run(
+        [sys.executable, "-c", code.replace("http://127.0.0.1:8080", server.url)],
+        env={**os.environ, "PYTHONPATH": str(PROJECT / "layers" / "core")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "- **pr-description** (v:1): " in done.stdout
+
+
+def test_what_is_run_elsewhere_is_really_in_the_readme() -> None:
+    for name in ELSEWHERE:
+        assert any(line == name or line.startswith(name + " ") for line in commands())
+
+
+def test_the_generated_tables_are_up_to_date() -> None:
+    assert filled(README) == README, "run ./scripts/readme"
+
+
+def test_every_call_of_the_contract_is_in_the_readme() -> None:
+    assert [route for route in ROUTES if f"`{route}`" not in README] == []
+
+
+def test_every_file_that_the_documents_name_is_there() -> None:
+    text = README + (PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:tests|scripts|skills|functions|layers)/[\w./-]+)`", text))
+    named |= {name[2:] for name in re.findall(r"`(\./[\w./-]+)", text)}
+    rings = set(re.findall(r"`((?:spec|store|catalog|web|agent)/\w+\.py)`", text))
+    core = PROJECT / "layers" / "core" / "skill_registry"
+    missing = [n for n in named if not (PROJECT / n).exists()]
+    assert [*missing, *(n for n in rings if not (core / n).exists())] == []
+    assert len(named) > 10
