@@ -194,3 +194,15 @@ def test_an_incremental_catalog_equals_a_rebuilt_one(house: House) -> None:
     assert incremental is not None and rebuilt is not None
     assert rebuilt.entries == incremental.entries
     assert replace(rebuilt, version=0).encode() == replace(incremental, version=0).encode()
+
+
+def test_the_memory_of_catalogs_is_bounded(house: House) -> None:
+    from skill_registry.catalog.cache import CatalogCache
+
+    for name in ("blue", "red", "green"):
+        house.publish("alpha", scope=f"team-{name}")
+    house.counter.reset()
+    cache = CatalogCache(house.registry.store, house.registry.runtime, max_bytes=15_000)
+    for scope in ("team-blue", "team-red", "team-green", "team-blue"):
+        assert set(cache.get(scope).catalog.entries) == {"alpha"}
+    assert house.counter.bodies == 4

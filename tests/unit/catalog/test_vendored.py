@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from house import ADMIN, House, skill, skill_files, skill_md
+from house import ADMIN, House, skill, skill_files, skill_md, skill_zip
 
 from skill_registry.catalog.log import Precondition
 from skill_registry.errors import SkillInvalid, SkillNotFound, VersionConflict
@@ -157,3 +157,13 @@ def test_a_faulty_name_still_loads_under_its_directory(house: House) -> None:
     seen = house.registry.viewing.view(ADMIN, "Odd_Name")
     assert seen.loaded.skill.name == "Odd_Name"
     assert seen.loaded.diagnostics
+
+
+def test_a_ticket_may_name_the_version_of_a_directory(house: House) -> None:
+    sync(house, "theirs")
+    house.put(keys.sidecar(PLAIN), b"6\n")
+    upload = house.upload("plain", skill_zip("plain"), precondition=Precondition(version=6))
+    assert house.registry.uploader.complete(ADMIN, upload).info.number == 7
+    other = house.upload("fresh", skill_zip("fresh"), precondition=Precondition(version=6))
+    with pytest.raises(VersionConflict):
+        house.registry.uploader.complete(ADMIN, other)

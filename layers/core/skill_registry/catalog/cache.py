@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from skill_registry.catalog.snapshot import Catalog, decode
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from skill_registry.store.base import SkillStore
 
 V = TypeVar("V")
+
+_SMALL = 1024
+# Entries in memory take up to this many times the bytes of the gzipped object (measured: 6).
+_UNPACKED = 12
 
 
 class ByteLru(Generic[V]):
@@ -63,11 +67,13 @@ class CachedCatalog:
     Attributes:
         etag: None where the scope has no catalog object.
         checked: When the store confirmed it, monotonic seconds.
+        size: Bytes that it takes in memory, estimated.
     """
 
     catalog: Catalog
     etag: str | None
     checked: float
+    size: int = _SMALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +97,19 @@ class CatalogCache:
     """
 
     def __init__(
-        self, store: SkillStore, runtime: Runtime, *, max_age: float = 0, stale_age: float = 300
+        self,
+        store: SkillStore,
+        runtime: Runtime,
+        *,
+        max_age: float = 0,
+        stale_age: float = 300,
+        max_bytes: int = 64 * 1024 * 1024,
     ) -> None:
         self._store = store
         self._runtime = runtime
         self._max_age = max_age
         self._stale_age = stale_age
-        self._known: dict[str, CachedCatalog] = {}
+        self._known: ByteLru[CachedCatalog] = ByteLru(max_bytes)
 
     def get(self, scope: str) -> Answered:
         """Return the catalog of a scope; an empty one where there is none.
@@ -115,18 +127,18 @@ class CatalogCache:
             if known is None or now - known.checked > self._stale_age:
                 raise
             return Answered(known.catalog, known.etag, stale=now - known.checked)
-        self._known[scope] = fresh
+        self._known.put(scope, fresh, fresh.size)
         return Answered(fresh.catalog, fresh.etag)
 
     def _revalidated(self, scope: str, known: CachedCatalog | None, now: float) -> CachedCatalog:
         etag = known.etag if known else None
         found = self._store.get(keys.catalog(scope), if_none_match=etag)
         if isinstance(found, NotModified) and known is not None:
-            return CachedCatalog(known.catalog, known.etag, now)
+            return replace(known, checked=now)
         if found is None or isinstance(found, NotModified):
             return CachedCatalog(Catalog(scope, 0, {}), None, now)
         catalog = decode(scope, found.body)
         if catalog is None:
             # Broken by somebody else's hand: the last good one is better than none.
             catalog = known.catalog if known else Catalog(scope, 0, {})
-        return CachedCatalog(catalog, found.etag, now)
+        return CachedCatalog(catalog, found.etag, now, _SMALL + len(found.body) * _UNPACKED)

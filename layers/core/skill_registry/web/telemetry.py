@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from functools import lru_cache
 
 from aws_lambda_powertools import Logger
@@ -12,5 +13,7 @@ from aws_lambda_powertools.logging import utils
 def logger() -> Logger:
     """Return the logger of this environment. Level and service come from Powertools' variables."""
     made = Logger()
-    utils.copy_config_to_registered_loggers(made, include={"skill_registry"})
+    # The parent of all loggers of the package; without a name it would not be found.
+    package = logging.getLogger("skill_registry")
+    utils.copy_config_to_registered_loggers(made, include={package.name})
     return made
