@@ -202,7 +202,7 @@ def test_the_memory_of_catalogs_is_bounded(house: House) -> None:
     for name in ("blue", "red", "green"):
         house.publish("alpha", scope=f"team-{name}")
     house.counter.reset()
-    cache = CatalogCache(house.registry.store, house.registry.runtime, max_bytes=15_000)
+    cache = CatalogCache(house.registry.store, house.registry.runtime, max_bytes=10_000)
     for scope in ("team-blue", "team-red", "team-green", "team-blue"):
         assert set(cache.get(scope).catalog.entries) == {"alpha"}
     assert house.counter.bodies == 4
