@@ -102,7 +102,10 @@ ensure_environment() { # NAME [LOCK...]
     shift
     [ $# -gt 0 ] || set -- "$REGISTRY_ROOT/scripts/locks/$name.txt"
     [ -n "${PYTHON:-}" ] || find_python || return 1
-    fingerprint=$(_environment_fingerprint "$@") || return 1
+    if ! fingerprint=$(_environment_fingerprint "$@" 2>/dev/null); then
+        say_and_fail "The lock of the $name environment cannot be read: $*"
+        return 1
+    fi
     _environment_is_current "$directory" "$fingerprint" && return 0
     if ! { mkdir -p "$REGISTRY_VENVS" && : >>"$directory.lock"; } 2>/dev/null; then
         say_and_fail "The folder $REGISTRY_VENVS for virtual environments cannot be written."

@@ -6,14 +6,18 @@ import argparse
 import asyncio
 import logging
 import os
+import signal
 import sys
 from pathlib import Path
 
-from local_stack.emulator import ROOT, Credentials
+from typing import TYPE_CHECKING
+
 from local_stack.errors import StackError
 from local_stack.files import make_folder
-from local_stack.server import Options, Stack
 from local_stack.virtualenvs import PROJECT
+
+if TYPE_CHECKING:
+    from local_stack.server import Options
 
 DESCRIPTION = """\
 Run the registry on this machine, without an AWS account and without Docker: the real
@@ -35,7 +39,7 @@ addresses. Everything in it survives the server, also when it is killed.
 """
 
 
-def parse(arguments: list[str]) -> Options:
+def parse(arguments: list[str]) -> argparse.Namespace:
     """Read the command line; ends the process where it is not valid."""
     parser = argparse.ArgumentParser(
         prog="./scripts/server",
@@ -49,6 +53,15 @@ def parse(arguments: list[str]) -> Options:
     given = parser.parse_args(arguments)
     if not 0 <= given.port <= 65535:
         parser.error("--port must be 0 to 65535")
+    return given
+
+
+def options_of(given: argparse.Namespace) -> Options:
+    """Return what the command line asks for."""
+    # Not at the top: --help need not wait for boto3.
+    from local_stack.emulator import ROOT, Credentials
+    from local_stack.server import Options
+
     return Options(
         template=given.template,
         layers=[PROJECT / "layers" / "core"],
@@ -119,20 +132,22 @@ def _positive(text: str) -> int:
 
 def main(arguments: list[str]) -> int:
     """Run the stack; 0 when it was asked to end, 1 when it could not go on."""
-    options = parse(arguments)
+    # Until the stack itself listens to Ctrl-C, it ends the process without a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    given = parse(arguments)
     try:
         # Libraries' own remarks are for the log, not for the terminal.
         logging.basicConfig(
-            filename=make_folder(options.data / "logs") / "server.log",
+            filename=make_folder(given.data / "logs") / "server.log",
             format="%(asctime)s %(levelname)s %(name)s %(message)s",
             level=logging.WARNING,
         )
+        options = options_of(given)
+        from local_stack.server import Stack
+
         asyncio.run(Stack(options, lambda line: print(line, flush=True)).run())
     except StackError as error:
         print(error, file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"{error.strerror}: {error.filename}", file=sys.stderr)
         return 1
     return 0
 

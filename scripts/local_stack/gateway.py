@@ -40,7 +40,9 @@ class Gateway:
         self._table = table
         self._pools = pools
         self._port = port
-        names = [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
+        # Clients leave HTTP's own port out.
+        suffix = "" if port == 80 else f":{port}"
+        names = [f"{name}{suffix}" for name in ("127.0.0.1", "localhost", "[::1]")]
         self._hosts = frozenset(names)
         self._origins = frozenset(f"http://{name}" for name in names)
 

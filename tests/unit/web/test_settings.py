@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from house import ADMIN, skill_md
 
+from skill_registry.errors import SkillInvalid
 from skill_registry.store.directory import DirectorySkillStore
 from skill_registry.web.settings import Settings, SettingsError
-from skill_registry.web.wiring import make_store
+from skill_registry.web.wiring import make_store, open_registry
 
 
 def test_an_unset_or_empty_variable_leaves_its_default() -> None:
@@ -46,3 +48,30 @@ def test_a_download_link_lives_five_minutes_at_most() -> None:
 def test_without_a_bucket_the_skills_directory_is_the_store(tmp_path: Path) -> None:
     environ = {"SKILLS_DIR": str(tmp_path)}
     assert isinstance(make_store(Settings.read(environ), environ), DirectorySkillStore)
+
+
+def test_a_registry_over_a_directory_lists_what_lies_in_it(tmp_path: Path) -> None:
+    for name in ("alpha", "beta"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "SKILL.md").write_bytes(skill_md(name, version="1.2"))
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "SKILL.md").write_text("no frontmatter")
+    page = open_registry({"SKILLS_DIR": str(tmp_path)}).listing.page(ADMIN)
+    assert [(x.entry.name, x.entry.version) for x in page.skills] == [
+        ("alpha", "1.2"),
+        ("beta", "1.2"),
+    ]
+    assert [d.code for d in page.diagnostics] == ["skill_unreadable"]
+
+
+def test_a_strict_directory_refuses_to_open_and_names_the_path(tmp_path: Path) -> None:
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "SKILL.md").write_text("no frontmatter")
+    with pytest.raises(SkillInvalid, match=r"broken/SKILL\.md"):
+        open_registry({"SKILLS_DIR": str(tmp_path), "SKILLS_STRICT": "1"})
+
+
+def test_a_missing_directory_is_an_empty_registry(tmp_path: Path) -> None:
+    registry = open_registry({"SKILLS_DIR": str(tmp_path / "nothing")})
+    assert registry.listing.page(ADMIN).skills == ()
+    assert not (tmp_path / "nothing").exists()

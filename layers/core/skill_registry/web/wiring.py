@@ -163,12 +163,23 @@ def make_store(settings: Settings, environ: Mapping[str, str]) -> SkillStore:
     return S3SkillStore(client, settings.registry_bucket)
 
 
+def open_registry(environ: Mapping[str, str]) -> Registry:
+    """Return a registry with an empty memory over the store that the environment names.
+
+    A directory sends no events, so its catalog is brought up to date here.
+    """
+    settings = Settings.read(environ)
+    runtime = replace(Runtime(), parallel=Threads())
+    opened = Registry(settings, make_store(settings, environ), runtime)
+    if not settings.registry_bucket:
+        opened.reconciler.run()
+    return opened
+
+
 @lru_cache(maxsize=1)
 def registry() -> Registry:
     """Return the registry of this execution environment, from its environment variables."""
-    settings = Settings.read(os.environ)
-    store = make_store(settings, os.environ)
-    return Registry(settings, store, replace(Runtime(), parallel=Threads()))
+    return open_registry(os.environ)
 
 
 @lru_cache(maxsize=1)
