@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 from pathlib import Path
-
 from typing import TYPE_CHECKING
 
 from local_stack.errors import StackError
@@ -103,14 +102,14 @@ def _add_store_options(parser: argparse.ArgumentParser) -> None:
 def _add_process_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--environments",
-        type=_positive,
+        type=_count,
         default=2,
         metavar="N",
         help="processes for each function, each with a memory of its own (2)",
     )
     parser.add_argument(
         "--reconcile-every",
-        type=_positive,
+        type=_count,
         metavar="SECONDS",
         help="how often everything is compared and repaired (900)",
     )
@@ -123,10 +122,10 @@ def _add_process_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _positive(text: str) -> int:
+def _count(text: str) -> int:
     number = int(text)
     if number < 1:
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError("must be 1 or more")
     return number
 
 
