@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import sys
+from pathlib import Path
 from typing import Any
 
 from upload_skill.app import lambda_handler
@@ -22,13 +23,23 @@ def _event(upload: str) -> dict[str, Any]:
     }
 
 
+def peak_bytes() -> int:
+    """Return the most resident memory that this program had.
+
+    Linux hands ``ru_maxrss`` down through fork and exec, so that a large parent would count; the
+    high-water mark of the process itself does not (proc manual page). macOS counts in bytes.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        (line,) = (text for text in status.read_text().splitlines() if text.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 def main() -> None:
     """Publish, and print the version with the peak resident memory in bytes."""
     answer = lambda_handler(_event(sys.argv[1]), None)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    # Linux counts kibibytes, macOS bytes (getrusage manual pages).
-    in_bytes = peak if sys.platform == "darwin" else peak * 1024
-    print(json.dumps({**json.loads(answer["body"]), "peak_bytes": in_bytes}))
+    print(json.dumps({**json.loads(answer["body"]), "peak_bytes": peak_bytes()}))
 
 
 if __name__ == "__main__":

@@ -13,9 +13,14 @@ from skill_registry.spec.model import SKILL_MD
 from skill_registry.spec.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+# What seed 1 calls the tool that loads a skill.
+VIEW_TOOL = "view_skill"
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
+_OPENED = "<available_skills>\n"
+_CLOSED = "</available_skills>\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +30,31 @@ class ListedSkill:
     Attributes:
         version: The tag; None shows none.
         location: Where an agent finds its SKILL.md; None is the mount path.
+        hidden: ``disable-model-invocation``: in no listing that a model reads (seed 3).
     """
 
     name: str
     version: int | str | None
     description: str
     location: str | None = None
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A way to list skills.
+
+    Attributes:
+        entry: Renders one skill; whatever it holds, it is as many lines.
+        opening: What stands before the entries.
+        closing: What stands behind them.
+        empty: The whole text where there is nothing to list.
+    """
+
+    entry: Callable[[ListedSkill], str]
+    opening: str = ""
+    closing: str = ""
+    empty: str = ""
 
 
 def mount_path(name: str) -> str:
@@ -38,38 +62,88 @@ def mount_path(name: str) -> str:
     return f".skills/{name}/{SKILL_MD}"
 
 
+def render(skills: Iterable[ListedSkill], form: Form) -> str:
+    """Render the skills that are not hidden. Every line is ended by a line feed."""
+    entries = "".join(form.entry(skill) for skill in skills if not skill.hidden)
+    return f"{form.opening}{entries}{form.closing}" if entries else form.empty
+
+
 def render_markdown(skills: Iterable[ListedSkill]) -> str:
-    """Render ``- **name** (v:N): description`` lines, each ended by a line feed; "" for none."""
-    return "".join(f"{markdown_entry(skill)}\n" for skill in skills)
+    """Render ``- **name** (v:N): description`` lines; "" for none."""
+    return render(skills, MARKDOWN)
 
 
-def markdown_entry(skill: ListedSkill) -> str:
-    """Render one skill as one line, without a line end."""
-    version = one_line(str(skill.version)) if skill.version is not None else ""
-    tag = f" (v:{version})" if version else ""
-    return f"- **{one_line(skill.name)}**{tag}: {one_line(skill.description)}"
+def render_xml(skills: Iterable[ListedSkill], *, view_tool: str = VIEW_TOOL) -> str:
+    """Render lines of instruction and an ``<available_skills>`` element; "" for none (seed 3)."""
+    return render(skills, xml_prompt(view_tool))
 
 
-def render_xml(skills: Iterable[ListedSkill]) -> str:
-    """Render an ``<available_skills>`` element: name, description, location of each skill.
+def render_guidance(skills: Iterable[ListedSkill], *, view_tool: str = VIEW_TOOL) -> str:
+    """Render lines of instruction and ``- `name` (v:N): description`` lines; "" for none (seed 2).
 
-    Well-formed XML 1.0 without a declaration, ended by a line feed.
+    Append it to the agent's own prompt, which stays as it is where there is nothing to append.
     """
-    entries = "".join(map(xml_entry, skills))
-    return f"<available_skills>\n{entries}</available_skills>\n"
+    return render(skills, guidance(view_tool))
 
 
-def xml_entry(skill: ListedSkill) -> str:
-    """Render one skill as one ``<skill>`` element."""
+def xml_prompt(view_tool: str = VIEW_TOOL) -> Form:
+    """Return the form of ``render_xml``. ``view_tool`` is what the model calls to load a skill."""
+    return Form(_xml_entry, _instructions(view_tool) + _OPENED, _CLOSED)
+
+
+def guidance(view_tool: str = VIEW_TOOL) -> Form:
+    """Return the form of ``render_guidance``."""
+    return Form(_guidance_line, _instructions(view_tool))
+
+
+def _instructions(view_tool: str) -> str:
+    """Say how to use the list: when to load, where paths start, when to load again."""
+    return (
+        "Skills hold instructions for particular kinds of work. When a task matches the description"
+        f" of one, load it with `{one_line(view_tool)}` before you begin.\n"
+        "A relative path in a skill starts at the skill's own directory, the one that holds its"
+        f" {SKILL_MD}.\n"
+        "When a skill is listed with another version than the one that you loaded, it has changed:"
+        " load it again before you rely on it.\n\n"
+    )
+
+
+def _markdown_line(skill: ListedSkill) -> str:
+    return _line(f"**{one_line(skill.name)}**", skill)
+
+
+def _guidance_line(skill: ListedSkill) -> str:
+    return _line(f"`{one_line(skill.name)}`", skill)
+
+
+def _line(name: str, skill: ListedSkill) -> str:
+    version = _version(skill)
+    tag = f" (v:{version})" if version else ""
+    return f"- {name}{tag}: {one_line(skill.description)}\n"
+
+
+def _version(skill: ListedSkill) -> str:
+    return one_line(str(skill.version)) if skill.version is not None else ""
+
+
+def _xml_entry(skill: ListedSkill) -> str:
     location = skill.location if skill.location is not None else mount_path(skill.name)
+    version = _escaped(_version(skill))
     return (
         "  <skill>\n"
         f"    <name>{_escaped(skill.name)}</name>\n"
         f"    <description>{_escaped(skill.description)}</description>\n"
         f"    <location>{_escaped(location)}</location>\n"
-        "  </skill>\n"
+        + (f"    <version>{version}</version>\n" if version else "")
+        + "  </skill>\n"
     )
 
 
 def _escaped(text: str) -> str:
     return one_line(text).translate(_ESCAPES)
+
+
+MARKDOWN = Form(_markdown_line)
+
+# The element alone: a document of its own, well-formed XML 1.0, and there where it is empty.
+XML_ELEMENT = Form(_xml_entry, _OPENED, _CLOSED, empty=_OPENED + _CLOSED)

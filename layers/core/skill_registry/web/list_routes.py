@@ -2,49 +2,72 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from skill_registry.catalog.listing import DEFAULT_LIMIT, Listed, Listing, ListSkills
 from skill_registry.errors import RequestInvalid
-from skill_registry.spec.rendering import ListedSkill, mount_path, render_markdown, render_xml
+from skill_registry.spec.budget import Fitted, fit
+from skill_registry.spec.rendering import (
+    MARKDOWN,
+    XML_ELEMENT,
+    Form,
+    ListedSkill,
+    mount_path,
+    render,
+)
 from skill_registry.web.http import JSON, Request, Response, json_response, revalidated
 
 if TYPE_CHECKING:
     from skill_registry.catalog.principal import Principal
     from skill_registry.web.api import Routes
 
-MARKDOWN = "text/markdown"
-XML = "application/xml"
+# A client that reads JSON renders lines of its own, so their length is what a budget is for.
+# XML is the element alone: the media type is one of documents, and which tool loads a skill is for
+# the agent to say.
+FORMS: dict[str, Form] = {
+    JSON: MARKDOWN,
+    "text/markdown": MARKDOWN,
+    "application/xml": XML_ELEMENT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A page as far as the budget lets it go, each entry with what is shown of it."""
+
+    listing: Listing
+    fitted: Fitted
 
 
 def list_routes(skills: ListSkills) -> Routes:
     """Return the routes, over the list use case."""
 
     def list_skills(request: Request, principal: Principal) -> Response:
+        kind = request.accepts(tuple(FORMS))
+        budget = _number(request, "max_tokens", code="max_tokens_invalid")
         listing = skills.page(
             principal,
             scopes=request.values("scope"),
-            limit=_limit(request),
+            limit=_number(request, "limit", code="limit_invalid") or DEFAULT_LIMIT,
             cursor=request.value("cursor"),
         )
-        return revalidated(request, _rendered(request.accepts((JSON, MARKDOWN, XML)), listing))
+        return revalidated(request, _rendered(kind, _fitted(listing, budget, FORMS[kind])))
 
     return {"GET /skills": list_skills}
 
 
-def _limit(request: Request) -> int:
-    text = request.value("limit")
+def _number(request: Request, name: str, *, code: str) -> int | None:
+    text = request.value(name)
     if text is None:
-        return DEFAULT_LIMIT
-    if not text.isdecimal() or len(text) > 9:
-        raise RequestInvalid("`limit` is a whole number.", code="limit_invalid")
+        return None
+    if not (text.isascii() and text.isdecimal()) or len(text) > 9 or not int(text):
+        raise RequestInvalid(f"`{name}` is a whole number from 1 on.", code=code)
     return int(text)
 
 
-def _rendered(kind: str, listing: Listing) -> Response:
-    headers = {} if listing.stale is None else {"x-catalog-stale": str(round(listing.stale))}
-    if kind == JSON:
-        return json_response(_document(listing), headers=headers)
+def _fitted(listing: Listing, max_tokens: int | None, form: Form) -> _Page:
+    """Fit a page into the budget. What is omitted comes with the cursor that goes on behind it."""
     shown = [
         ListedSkill(
             name=listed.entry.name,
@@ -54,14 +77,37 @@ def _rendered(kind: str, listing: Listing) -> Response:
         )
         for listed in listing.skills
     ]
-    text = render_markdown(shown) if kind == MARKDOWN else render_xml(shown)
+    if max_tokens is None:
+        return _Page(listing, Fitted(tuple(shown)))
+    fitted = fit(shown, max_tokens, form)
+    return _Page(listing.first(len(fitted.skills)), fitted)
+
+
+def _rendered(kind: str, page: _Page) -> Response:
+    listing, fitted = page.listing, page.fitted
+    headers = {} if listing.stale is None else {"x-catalog-stale": str(round(listing.stale))}
+    if kind == JSON:
+        return json_response(_document(page), headers=headers)
+    headers |= {f"x-skills-{key}": str(count) for key, count in _counts(fitted).items()}
+    text = render(fitted.skills, FORMS[kind])
     return Response(body=text, content_type=f"{kind}; charset=utf-8", headers=headers)
 
 
-def _document(listing: Listing) -> dict[str, Any]:
+def _counts(fitted: Fitted) -> dict[str, int]:
+    """Return what the budget cost, as far as it cost anything."""
+    counts = {"shortened": fitted.shortened, "omitted": fitted.omitted}
+    return {key: count for key, count in counts.items() if count}
+
+
+def _document(page: _Page) -> dict[str, Any]:
+    listing = page.listing
     document: dict[str, Any] = {
-        "skills": [_skill(listed) for listed in listing.skills],
+        "skills": [
+            _skill(listed, shown.description)
+            for listed, shown in zip(listing.skills, page.fitted.skills, strict=True)
+        ],
         "catalog_version": dict(listing.versions),
+        **_counts(page.fitted),
     }
     if listing.next is not None:
         document["next"] = listing.next
@@ -70,7 +116,7 @@ def _document(listing: Listing) -> dict[str, Any]:
     return document
 
 
-def _skill(listed: Listed) -> dict[str, Any]:
+def _skill(listed: Listed, description: str) -> dict[str, Any]:
     entry = listed.entry
     optional = {
         "license": entry.license,
@@ -85,6 +131,6 @@ def _skill(listed: Listed) -> dict[str, Any]:
         "name": entry.name,
         "scope": listed.scope,
         "version": entry.version,
-        "description": entry.description,
+        "description": description,
         **{key: value for key, value in optional.items() if value},
     }
