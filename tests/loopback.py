@@ -225,6 +225,8 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Head and body are two writes; the second would wait for the client's late acknowledgement.
+    disable_nagle_algorithm = True
     server: _Server
 
     def _handle(self) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks import format as skill_format
 from benchmarks import memory, requests, warm
 from benchmarks.report import Report, show
 
@@ -16,6 +19,7 @@ BENCHMARKS: dict[str, Callable[[], list[Report]]] = {
     "requests": requests.run,
     "warm": warm.run,
     "memory": memory.run,
+    "format": skill_format.run,
 }
 
 
@@ -27,10 +31,21 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("name", choices=[*BENCHMARKS, "all"])
     parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument(
+        "--corpus", type=_folder, metavar="DIR", help="for format: a folder of real skills"
+    )
     given = parser.parse_args(arguments)
-    chosen = BENCHMARKS.values() if given.name == "all" else [BENCHMARKS[given.name]]
+    benchmarks = BENCHMARKS | {"format": partial(skill_format.run, given.corpus)}
+    chosen = benchmarks.values() if given.name == "all" else [benchmarks[given.name]]
     show([report for run in chosen for report in run()], as_json=given.json)
     return 0
+
+
+def _folder(text: str) -> Path:
+    path = Path(text)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is no folder")
+    return path
 
 
 if __name__ == "__main__":

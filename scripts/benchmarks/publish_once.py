@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
-from pathlib import Path
 from typing import Any
 
+from benchmarks.peak import peak_bytes
 from upload_skill.app import lambda_handler
 
 
@@ -21,19 +20,6 @@ def _event(upload: str) -> dict[str, Any]:
         "pathParameters": {"id": upload},
         "requestContext": {"authorizer": {"jwt": {"claims": claims}}, "requestId": "bench"},
     }
-
-
-def peak_bytes() -> int:
-    """Return the most resident memory that this program had.
-
-    Linux hands ``ru_maxrss`` down through fork and exec, so that a large parent would count; the
-    high-water mark of the process itself does not (proc manual page). macOS counts in bytes.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        (line,) = (text for text in status.read_text().splitlines() if text.startswith("VmHWM:"))
-        return int(line.split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def main() -> None:

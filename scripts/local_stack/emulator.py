@@ -10,9 +10,9 @@ import contextlib
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import time
-import urllib.error
 import urllib.request
 import uuid
 from dataclasses import dataclass
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
 HOST = "127.0.0.1"
+SERVICES = "s3,sqs,iam,sts"
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 
@@ -50,11 +51,15 @@ ROOT = Credentials("test", "test")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An address that speaks AWS's APIs, and keys that it accepts."""
+    """An address that speaks AWS's APIs, and keys that it accepts.
+
+    ``certificate`` is what an https address is trusted by, where no authority signed it.
+    """
 
     url: str
     credentials: Credentials = ROOT
     region: str = REGION
+    certificate: Path | None = None
 
     def client(self, service: str) -> Any:
         """Return a boto3 client; S3 requests name their bucket in the path."""
@@ -64,6 +69,7 @@ class Endpoint:
             region_name=self.region,
             aws_access_key_id=self.credentials.access_key,
             aws_secret_access_key=self.credentials.secret_key,
+            verify=str(self.certificate) if self.certificate else None,
             config=Config(
                 signature_version="s3v4" if service == "s3" else None,
                 s3={"addressing_style": "path"},
@@ -90,7 +96,8 @@ class Endpoint:
 
     def environment(self) -> dict[str, str]:
         """Return the variables by which botocore finds this endpoint and its keys."""
-        return {
+        trust = {"AWS_CA_BUNDLE": str(self.certificate)} if self.certificate else {}
+        return trust | {
             "AWS_ENDPOINT_URL": self.url,
             "AWS_REGION": self.region,
             "AWS_DEFAULT_REGION": self.region,
@@ -106,10 +113,24 @@ class Emulator:
         data: Folder of the objects, logs and locks; made where it is missing.
         port: Port on 127.0.0.1. 0 takes the one of the last run on this folder if it is free, so
             that whoever was given the address need not be told again, else any.
+        python: Interpreter with MiniStack; by default the one of the emulator environment.
+        services: Names of the services of AWS that it plays, with commas between them.
+        tls: Speak TLS only, with a certificate that the endpoint names.
     """
 
-    def __init__(self, data: Path, port: int = 0) -> None:
+    def __init__(
+        self,
+        data: Path,
+        port: int = 0,
+        *,
+        python: Path | None = None,
+        services: str = SERVICES,
+        tls: bool = False,
+    ) -> None:
         self.data = data
+        self._python = python
+        self._services = services
+        self._tls = tls
         self._wanted_port = port
         self._lifeline: Lifeline | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -118,7 +139,11 @@ class Emulator:
     @property
     def endpoint(self) -> Endpoint:
         """The running emulator with its root keys."""
-        return Endpoint(f"http://{HOST}:{self.port}")
+        if not self._tls:
+            return Endpoint(f"http://{HOST}:{self.port}")
+        # Where MiniStack keeps the one that it makes.
+        certificate = (self.data / "tmp" / "ministack-tls" / "server.crt").resolve()
+        return Endpoint(f"https://{HOST}:{self.port}", certificate=certificate)
 
     def __enter__(self) -> Emulator:
         self.start()
@@ -140,7 +165,7 @@ class Emulator:
         Raises:
             StackError: It does not come up, or the folder cannot be written.
         """
-        python = interpreter("emulator")
+        python = self._python or interpreter("emulator")
         make_folder(self.data)
         log = make_folder(self.data / "logs") / "emulator.log"
         lock = take_over(self.data / "emulator.lock")
@@ -177,7 +202,8 @@ class Emulator:
             try:
                 self._process.wait(STOP_SECONDS)
             except subprocess.TimeoutExpired:
-                self._process.kill()
+                # Functions that it runs are of its group.
+                os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
             self._process = None
         if self._lifeline is not None:
@@ -205,26 +231,39 @@ class Emulator:
             "MINISTACK_HOST": HOST,
             "MINISTACK_REGION": REGION,
             "MINISTACK_ACCOUNT_ID": ACCOUNT,
-            "SERVICES": "s3,sqs,iam,sts",
+            "SERVICES": self._services,
             "SFTP_ENABLED": "0",
             "S3_PERSIST": "1",
             "S3_DATA_DIR": str((self.data / "s3").resolve()),
             "LOG_LEVEL": "WARNING",
             # It would otherwise look for containers of its own in the user's Docker.
             "DOCKER_HOST": f"unix://{temporary}/no-docker.sock",
+            **self._encryption(),
         }
+
+    def _encryption(self) -> dict[str, str]:
+        certificate = self.endpoint.certificate
+        # Functions that it runs inherit what they trust it by.
+        return {"USE_SSL": "1", "AWS_CA_BUNDLE": str(certificate)} if certificate else {}
 
     def _wait_until_it_answers(self, log: Path) -> None:
         assert self._process is not None
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline and self._process.poll() is None:
-            try:
-                with urllib.request.urlopen(f"{self.endpoint.url}/_ministack/health", timeout=5):
-                    return
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.02)
+            if self._answers():
+                return
+            time.sleep(0.02)
         self.stop()
         raise StackError(f"The embedded S3 (MiniStack) did not start; see {log}.")
+
+    def _answers(self) -> bool:
+        address, trusted = f"{self.endpoint.url}/_ministack/health", self.endpoint.certificate
+        try:
+            context = ssl.create_default_context(cafile=trusted) if trusted else None
+            with urllib.request.urlopen(address, timeout=5, context=context):
+                return True
+        except OSError:
+            return False
 
 
 def take_over(path: Path) -> FileLock:

@@ -83,6 +83,9 @@ def main() -> None:
     config.keep_alive_timeout = 75
     config.graceful_timeout = 0.5
     config.loglevel = "WARNING"
+    tls = importlib.import_module("ministack.core.tls")
+    if tls.use_ssl_enabled():
+        config.certfile, config.keyfile = tls.resolve_tls_material()
     asyncio.run(hypercorn.serve(guarded(application), config))
 
 

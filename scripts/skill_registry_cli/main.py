@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skill_registry import __version__
-from skill_registry_cli import publishing, reading
+from skill_registry_cli import publishing, reading, validating
 from skill_registry_cli.failures import DONE, UNUSABLE
 from skill_registry_cli.session import DEFAULT_URL, Session, read_claims
 from skill_registry_cli.terminal import Terminal
@@ -25,6 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(publishing.push)
+app.command()(validating.validate)
 app.command("list")(reading.list_skills)
 app.command()(reading.view)
 
@@ -56,7 +57,7 @@ def options(
         ),
     ] = False,
 ) -> None:
-    """Publish, list and view Agent Skills in a registry.
+    """Publish, check, list and view Agent Skills.
 
     Exit codes: 0 done, 1 refused, 2 wrong usage or no registry that answers.
     """

@@ -8,18 +8,21 @@ import zipfile
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from skill_registry.agent.ignore import IgnoreRules, read_rules
 from skill_registry.errors import SkillInvalid
 from skill_registry.spec.archive import write_archive
 from skill_registry.spec.diagnostics import Place, error, warning
 from skill_registry.spec.frontmatter import read_document
 from skill_registry.spec.model import SKILL_MD, VERSION_SIDECAR, SkillFile
 from skill_registry.spec.names import is_skill_name, suggest_name
-from skill_registry_cli.ignore import IGNORE_FILES, IgnoreRules, read_rules
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from skill_registry.spec.model import Diagnostic
+
+# The latter outweighs a .gitignore beside it, as in ripgrep.
+IGNORE_FILES = (".gitignore", ".ignore")
 
 # No author means these, whatever the ignore files say.
 NEVER_PACKED = frozenset({".git", "node_modules", "__pycache__", ".DS_Store"})
@@ -96,6 +99,23 @@ def take_archive(path: Path) -> Packed:
         found = error("archive_invalid", f"{path.name} is not a readable zip archive.", hint=hint)
         raise SkillInvalid(f"{path} is neither a directory nor a zip archive.", [found]) from None
     return Packed(target_name(skill_md, path.stem), path.read_bytes())
+
+
+def pack_skill_md(path: Path) -> Packed:
+    """Pack a SKILL.md alone, as if its directory held nothing else.
+
+    Raises:
+        SkillInvalid: It is larger than any registry takes.
+    """
+    size = path.stat().st_size
+    if size > MOST_BYTES:
+        raise SkillInvalid(f"{path} cannot be sent.", [_too_large(size)])
+    data = path.read_bytes()
+    return Packed(
+        name=target_name(data, path.resolve().parent.name),
+        archive=write_archive([SkillFile(path.name, data)]),
+        files=(path.name,),
+    )
 
 
 def target_name(skill_md: bytes, fallback: str) -> str:

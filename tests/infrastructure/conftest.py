@@ -26,7 +26,7 @@ class Deploy(Protocol):
     def __call__(self, **parameters: str) -> Stack: ...
 
 
-def _bash(script: str) -> str:
+def bash(script: str) -> str:
     """Run a line that uses the project's shell functions; return what it prints."""
     finished = subprocess.run(["bash", "-c", script], check=True, stdout=subprocess.PIPE, text=True)
     return finished.stdout.strip()
@@ -36,7 +36,7 @@ def _bash(script: str) -> str:
 def tools() -> Path:
     """Return the folder with the sam and cfn-lint commands; made on first use."""
     script = f'. "{PROJECT}/scripts/_environments.sh" && ensure_environment infrastructure'
-    return Path(_bash(f"{script} && environment_python infrastructure")).parent
+    return Path(bash(f"{script} && environment_python infrastructure")).parent
 
 
 @pytest.fixture(scope="session")
@@ -78,7 +78,7 @@ def stack(deploy: Deploy) -> Stack:
 def python313() -> Path:
     """Return the Python 3.13 that builds and runs the functions here."""
     script = f'. "{PROJECT}/scripts/_python313.sh" && find_python313 && echo "$PYTHON313"'
-    return Path(_bash(script))
+    return Path(bash(script))
 
 
 def _build(architecture: str, *options: str) -> None:
@@ -107,7 +107,7 @@ def artifact(deployed_artifact: Artifact) -> Artifact:
     return Artifact(directory, architecture)
 
 
-def _requirements(lock: Path) -> dict[str, str]:
+def requirements(lock: Path) -> dict[str, str]:
     """Read a lock as name to its whole entry, hashes included."""
     entries: dict[str, str] = {}
     name = ""
@@ -121,8 +121,8 @@ def _requirements(lock: Path) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def bare_python(python313: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make an environment with the runtime interface client and nothing that the layer holds."""
-    layer = _requirements(PROJECT / "layers" / "core" / "requirements.txt")
-    runtime = _requirements(PROJECT / "scripts" / "locks" / "runtime.txt")
+    layer = requirements(PROJECT / "layers" / "core" / "requirements.txt")
+    runtime = requirements(PROJECT / "scripts" / "locks" / "runtime.txt")
     directory = tmp_path_factory.mktemp("bare")
     lock = directory / "requirements.txt"
     lock.write_text("".join(entry for name, entry in runtime.items() if name not in layer))

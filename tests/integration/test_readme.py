@@ -30,7 +30,7 @@ ELSEWHERE = {
     "./scripts/server": "the fixture below, with a port and a folder of its own",
     "./scripts/test": "it runs this test",
     "./scripts/build": "tests/infrastructure/test_built_artifact.py",
-    "sam deploy": "tests/infrastructure/test_commands.py",
+    "sam deploy": "tests/infrastructure/test_deploy.py",
 }
 
 
@@ -57,7 +57,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder to type the commands in: the project's scripts, and skills that may be copied."""
     folder = tmp_path_factory.mktemp("checkout")
     shutil.copytree(PROJECT / "skills", folder / "skills")
-    for part in ("scripts", "layers"):
+    for part in ("scripts", "layers", "tests"):
         (folder / part).symlink_to(PROJECT / part)
     return folder
 

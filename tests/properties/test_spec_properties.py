@@ -17,10 +17,11 @@ from skill_registry.spec.archive import (
     read_revision,
     write_archive,
 )
+from skill_registry.spec.budget import estimated_tokens, fit
 from skill_registry.spec.frontmatter import body_of, read_document
 from skill_registry.spec.model import SkillFile
 from skill_registry.spec.names import check_path, check_skill_name, clean_path, is_skill_name
-from skill_registry.spec.rendering import ListedSkill, render_markdown, render_xml
+from skill_registry.spec.rendering import XML_ELEMENT, ListedSkill, render, render_markdown
 from skill_registry.spec.text import one_line
 from skill_registry.spec.validation import check_contents, check_skill, read_skill
 
@@ -153,7 +154,7 @@ def test_a_listing_has_one_entry_a_skill(texts: list[tuple[str, str]]) -> None:
     markdown = render_markdown(skills)
     assert len(markdown.splitlines()) == len(skills)
     assert all(line.startswith("- **") for line in markdown.splitlines())
-    root = ElementTree.fromstring(render_xml(skills))
+    root = ElementTree.fromstring(render(skills, XML_ELEMENT))
     assert len(root) == len(skills)
     assert [skill[1].text or "" for skill in root] == [one_line(text) for _, text in texts]
 
@@ -164,3 +165,15 @@ def test_folding_twice_is_folding_once(text: str) -> None:
     assert one_line(folded) == folded
     assert len(folded.splitlines()) <= 1
     folded.encode()
+
+
+@given(st.lists(_TEXT, max_size=6), st.integers(1, 200))
+def test_a_listing_fits_its_budget_or_says_what_is_missing(texts: list[str], tokens: int) -> None:
+    skills = [ListedSkill(f"skill-{n}", 1, text) for n, text in enumerate(texts)]
+    fitted = fit(skills, tokens)
+    rendered = render_markdown(fitted.skills)
+    assert estimated_tokens(rendered) <= tokens
+    assert len(rendered.splitlines()) == len(fitted.skills) == len(skills) - fitted.omitted
+    cut = [a for a, b in zip(fitted.skills, skills, strict=False) if a != b]
+    assert all(skill.description.endswith("…") for skill in cut)
+    assert len(cut) == fitted.shortened

@@ -92,6 +92,10 @@ def test_every_lock_is_checked_here() -> None:
     assert found | {LAYER} == set(LOCKS)
 
 
+def test_the_command_line_holds_what_the_toolkit_needs() -> None:
+    assert {str(each) for each in _declared("agent")} <= {str(each) for each in _declared("cli")}
+
+
 def test_the_layer_holds_what_the_service_needs_and_nothing_else() -> None:
     needed = _closure(_declared("project") + _declared("service"))
     assert set(_locked(LAYER)) == needed

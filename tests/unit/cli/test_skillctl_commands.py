@@ -299,7 +299,10 @@ def test_a_file_that_cannot_be_read_ends_with_2(tmp_path: Path, capsysbinary: Ca
 def test_without_arguments_the_help_is_shown(capsysbinary: Capture) -> None:
     run = Run(capsysbinary)
     assert run.code == 0
-    assert all(word in run.out for word in ("push", "list", "view", "--url", "SKILL_REGISTRY_URL"))
+    assert all(
+        word in run.out
+        for word in ("push", "validate", "list", "view", "--url", "SKILL_REGISTRY_URL")
+    )
 
 
 def test_the_version_is_told(capsysbinary: Capture) -> None:

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
-
 import pytest
-from zips import make_zip
+from case_inputs import Case, archive_of, ids, read_cases
 
 from skill_registry.spec.archive import read_archive
 from skill_registry.spec.validation import check_contents
 
-_CASES = [
-    json.loads(line)
-    for line in (Path(__file__).parents[2] / "cases" / "archives.jsonl")
-    .read_text(encoding="utf-8")
-    .split("\n")
-    if line
-]
+_CASES = read_cases("archives")
 
 
-@pytest.mark.parametrize("case", _CASES, ids=[case["id"] for case in _CASES])
-def test_an_archive_is_read_or_refused_by_its_rule(case: dict[str, Any]) -> None:
-    entries = [(e["name"], e["text"].encode(), e) for e in case["entries"]]
-    contents = read_archive(make_zip(*entries))
-    report = check_contents(contents, name=None)
+@pytest.mark.parametrize("case", _CASES, ids=ids(_CASES))
+def test_an_archive_is_read_or_refused_by_its_rule(case: Case) -> None:
+    contents = read_archive(archive_of(case))
+    report = check_contents(contents, name=case.get("publish_as"))
     assert sorted(found.code for found in report.diagnostics) == sorted(case["codes"])
     assert report.ok == (case["files"] is not None)
+    said = "\n".join(f"{found.file} {found.message} {found.hint}" for found in report.diagnostics)
+    assert [word for word in case.get("told", ()) if word not in said] == []
     if case["files"] is not None:
         assert [file.path for file in contents.files] == case["files"]
+        runnable = [file.path for file in contents.files if file.executable]
+        assert runnable == case.get("executable", [])
+
+
+def test_files_of_every_kind_arrive_byte_for_byte() -> None:
+    for case in _CASES:
+        packed = {e["name"]: bytes.fromhex(e["hex"]) for e in case["entries"] if "hex" in e}
+        files = read_archive(archive_of(case)).files
+        assert packed.items() <= {f"knot-book/{file.path}": file.data for file in files}.items()

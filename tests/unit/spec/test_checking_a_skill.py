@@ -93,6 +93,15 @@ def test_a_file_limit_names_the_file_and_both_numbers() -> None:
     assert (found.limit, found.actual) == (len(_TEXT), len(_TEXT) + 1)
 
 
+def test_a_skill_md_of_twelve_mebibytes_names_its_limits_and_its_size() -> None:
+    data = _TEXT + b"x" * (12 * 1024 * 1024)
+    report = check_skill([SkillFile("SKILL.md", data)], name=None)
+    assert [(found.code, found.limit, found.actual) for found in report.diagnostics] == [
+        ("file_too_large", 10 * 1024 * 1024, len(data)),
+        ("skill_md_too_large", 512 * 1024, len(data)),
+    ]
+
+
 def test_files_sent_one_by_one_are_arranged_like_an_archive() -> None:
     contents = arrange(
         [

@@ -10,7 +10,7 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "module", ["names", "rendering", "visibility", "fences", "files", "layout"]
+    "module", ["names", "rendering", "budget", "visibility", "fences", "files", "layout"]
 )
 def test_a_module_that_a_listing_needs_is_light(module: str) -> None:
     script = (

@@ -14,6 +14,7 @@ _PACKAGE = Path(skill_registry.__file__).parent
 _FOLDERS = (
     _PACKAGE / "spec",
     _PACKAGE / "catalog",
+    _PACKAGE / "agent",
     Path(skill_registry_cli.__file__).parent,
 )
 _CODE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")

@@ -14,6 +14,8 @@ from skill_registry.catalog.log import parse_sidecar
 from skill_registry.catalog.overrides import Overrides, overrides_of
 from skill_registry.catalog.revision import Kind
 from skill_registry.catalog.snapshot import Entry, State, content_fingerprint
+from skill_registry.spec.diagnostics import Place, error
+from skill_registry.spec.model import SKILL_MD, Report
 from skill_registry.spec.validation import read_skill
 from skill_registry.store import keys
 from skill_registry.store.base import StoredObject
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from skill_registry.catalog.loading import Loaded, Loader
     from skill_registry.catalog.runtime import Runtime
+    from skill_registry.catalog.vendored import Listing
     from skill_registry.spec.model import Diagnostic, Limits, SkillMeta
     from skill_registry.store.base import SkillStore
     from skill_registry.store.keys import SkillId
@@ -63,9 +66,12 @@ class EntryReader:
         self, skill: SkillId, stated: int | None, overrides: Overrides, etag: str | None
     ) -> Entry | None:
         listing, text = self._loader.vendored.skill_md(skill)
-        if text is None:
+        if text is not None:
+            report = read_skill(text, directory=skill.name, limits=self._limits)
+        elif (fault := _fault_of(listing, self._limits)) is not None:
+            report = Report(None, (fault,))
+        else:
             return None
-        report = read_skill(text, directory=skill.name, limits=self._limits)
         base = Entry(
             skill.name,
             version=stated or (report.meta.version if report.meta else None),
@@ -75,6 +81,22 @@ class EntryReader:
             settings=etag,
         )
         return _described(base, report.meta, report.diagnostics, overrides)
+
+
+def _fault_of(listing: Listing, limits: Limits) -> Diagnostic | None:
+    """Say why a directory's SKILL.md was not read, None where there is none by any spelling."""
+    listed = listing.objects.get(SKILL_MD)
+    limit = limits.skill_md_bytes
+    if listed is not None:
+        message = f"{SKILL_MD} has {listed.size} bytes; at most {limit} are allowed."
+        place = Place(SKILL_MD)
+        return error("skill_md_too_large", message, place=place, limit=limit, actual=listed.size)
+    spelled = next((path for path in listing.objects if path.lower() == SKILL_MD.lower()), None)
+    if spelled is None:
+        return None
+    message = f"There is no {SKILL_MD}, only `{spelled}`: names are case-sensitive."
+    hint = f"Rename it to {SKILL_MD}."
+    return error("skill_md_misspelt", message, place=Place(spelled), hint=hint)
 
 
 def _managed(loaded: Loaded, settings: str | None) -> Entry:

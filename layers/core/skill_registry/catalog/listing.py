@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from skill_registry.catalog.snapshot import State
 from skill_registry.errors import RequestInvalid
-from skill_registry.spec.diagnostics import Place, error
-from skill_registry.spec.model import Diagnostic, Severity
+from skill_registry.spec.diagnostics import Place, error, first_of_each
+from skill_registry.spec.model import SKILL_MD, Diagnostic, Severity
 from skill_registry.spec.visibility import may_see
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 500
 MAX_NAMES = 20
+
+# Members of a diagnostic that a listing repeats.
+_TOLD = ("code", "message", "field", "line", "column", "limit", "actual", "hint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class Listing:
         versions: Catalog version by scope.
         next: Cursor of the next page, None on the last.
         stale: Age in seconds of the oldest catalog that was served without the store.
+        query: What its cursors belong to.
     """
 
     skills: tuple[Listed, ...]
@@ -51,6 +55,18 @@ class Listing:
     next: str | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     stale: float | None = None
+    query: str = ""
+
+    def first(self, count: int) -> Listing:
+        """Return the page cut after ``count`` skills, with a cursor that goes on behind them.
+
+        Cut to nothing it keeps its own cursor, so that a client that follows it comes to an end.
+        """
+        if count >= len(self.skills):
+            return self
+        kept = self.skills[:count]
+        cursor = _write_cursor(self.query, kept[-1].entry.name) if kept else self.next
+        return replace(self, skills=kept, next=cursor)
 
 
 class ListSkills:
@@ -95,6 +111,7 @@ class ListSkills:
             next=_write_cursor(query, page[-1].entry.name) if more else None,
             diagnostics=tuple(diagnostics) if after is None else (),
             stale=max((a.stale for a in answers if a.stale is not None), default=None),
+            query=query,
         )
 
     def names(self, principal: Principal, scopes: tuple[str, ...]) -> list[str]:
@@ -123,9 +140,11 @@ def _merge(
                 diagnostics.append(_unreadable(scope, entry))
             elif name not in claimed:
                 claimed[name] = Listed(scope, entry)
+                diagnostics.extend(_reported(scope, entry))
             elif not claimed[name].entry.hidden and not entry.hidden:
                 diagnostics.append(_collision(claimed[name], scope, name))
-    return {n: listed for n, listed in claimed.items() if not listed.entry.hidden}, diagnostics
+    page = {n: listed for n, listed in claimed.items() if not listed.entry.hidden}
+    return page, first_of_each(diagnostics)
 
 
 def _may_load(entry: Entry, principal: Principal) -> bool:
@@ -142,6 +161,15 @@ def _unreadable(scope: str, entry: Entry) -> Diagnostic:
         place=Place(f"{scope}/{entry.name}/SKILL.md"),
         hint="Mend its SKILL.md in the bucket, or publish the skill.",
     )
+
+
+def _reported(scope: str, entry: Entry) -> list[Diagnostic]:
+    """Return what was wrong with a directory that could be read; a publish told its author."""
+    if entry.revision is not None:
+        return []
+    place = {"file": f"{scope}/{entry.name}/{SKILL_MD}", "severity": Severity.WARNING}
+    told = ({key: d[key] for key in _TOLD if key in d} for d in entry.diagnostics)
+    return [Diagnostic(**{**each, **place}) for each in told]
 
 
 def _collision(winner: Listed, scope: str, name: str) -> Diagnostic:

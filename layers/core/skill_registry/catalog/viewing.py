@@ -17,7 +17,7 @@ from skill_registry.store.base import IfAbsent
 from skill_registry.store.keys import SkillId
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from skill_registry.catalog.listing import ListSkills
     from skill_registry.catalog.loading import Loaded, Loader, Pin
@@ -93,7 +93,7 @@ class ViewSkill:
         loaded = self._load(principal, name, scopes, pin)
         file = loaded.files.get(wanted)
         if file is None:
-            near = difflib.get_close_matches(wanted, loaded.files, n=NEAREST, cutoff=0.5)
+            near = _nearest(wanted, loaded.files)
             raise FileNotFound(f"`{name}` has no file `{wanted}`.", available=near)
         return View(loaded, file, _text(file))
 
@@ -149,6 +149,13 @@ def _is_segment(name: str) -> bool:
         and not set(name) & set("/\\")
         and (name.strip(".") != "")
     )
+
+
+def _nearest(wanted: str, paths: Iterable[str]) -> list[str]:
+    """Return the paths that were probably meant, whatever their letter case; else the first few."""
+    folded = {path.casefold(): path for path in paths}
+    near = difflib.get_close_matches(wanted.casefold(), folded, n=NEAREST, cutoff=0.5)
+    return [folded[path] for path in near] or sorted(folded.values())[:NEAREST]
 
 
 def _text(file: SkillFile) -> str | None:

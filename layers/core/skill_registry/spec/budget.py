@@ -59,20 +59,20 @@ def fit(skills: Iterable[ListedSkill], max_tokens: int, form: Form = MARKDOWN) -
         form: How the listing is rendered; its frame and its escapes count.
     """
     shown = [skill for skill in skills if not skill.hidden]
-    room = max_tokens * CHARACTERS_A_TOKEN - len(form.opening) - len(form.closing)
-    if _cost(shown, form) <= room:
-        return Fitted(tuple(shown))
     texts = [one_line(skill.description) for skill in shown]
-    kept = _count_that_fits(_capped(shown, texts, 1), room, form)
-    low, high = 1, max((len(text) for text in texts[:kept]), default=1)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _cost(_capped(shown[:kept], texts, middle), form) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    shortened = sum(len(text) > low for text in texts[:kept])
-    return Fitted(tuple(_capped(shown[:kept], texts, low)), shortened, len(shown) - kept)
+    bare = [len(form.entry(replace(skill, description=""))) for skill in shown]
+    room = max_tokens * CHARACTERS_A_TOKEN - len(form.opening) - len(form.closing)
+    if sum(bare) + _cost(texts, None, form) <= room:
+        return Fitted(tuple(shown))
+    kept = _count_that_fits(bare, texts, room, form)
+    room -= sum(bare[:kept])
+    longest = _longest_that_fits(texts[:kept], room, form)
+    skills = (
+        replace(skill, description=shorten(text, longest)) if len(text) > longest else skill
+        for skill, text in zip(shown[:kept], texts, strict=False)
+    )
+    shortened = sum(len(text) > longest for text in texts[:kept])
+    return Fitted(tuple(skills), shortened, len(shown) - kept)
 
 
 def shorten(text: str, length: int) -> str:
@@ -85,35 +85,47 @@ def shorten(text: str, length: int) -> str:
     return text[: _cut(text, length - len(ELLIPSIS))].rstrip(_LOOSE_ENDS) + ELLIPSIS
 
 
-def _capped(skills: Sequence[ListedSkill], texts: Sequence[str], length: int) -> list[ListedSkill]:
-    """Shorten those of the descriptions that are longer; ``texts`` are the folded ones."""
-    return [
-        replace(skill, description=shorten(text, length)) if len(text) > length else skill
-        for skill, text in zip(skills, texts, strict=False)
-    ]
-
-
-def _cost(skills: Iterable[ListedSkill], form: Form) -> int:
-    return sum(len(form.entry(skill)) for skill in skills)
-
-
-def _count_that_fits(skills: Sequence[ListedSkill], room: int, form: Form) -> int:
-    for count, skill in enumerate(skills):
-        room -= len(form.entry(skill))
+def _count_that_fits(bare: Sequence[int], texts: Sequence[str], room: int, form: Form) -> int:
+    """Count the skills that fit with their descriptions cut to the mark."""
+    for count, (name, text) in enumerate(zip(bare, texts, strict=True)):
+        room -= name + _cost([text], 1, form)
         if room < 0:
             return count
-    return len(skills)
+    return len(texts)
+
+
+def _longest_that_fits(texts: Sequence[str], room: int, form: Form) -> int:
+    """Return the largest length that fits when no description is longer; 1 fits."""
+    low, high = 1, max(map(len, texts), default=1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _cost(texts, middle, form) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _cost(texts: Sequence[str], longest: int | None, form: Form) -> int:
+    """Return the characters of all descriptions, none of them longer than ``longest``."""
+    cut = texts if longest is None else [shorten(text, longest) for text in texts]
+    return sum(len(form.text(text)) for text in cut)
 
 
 def _cut(text: str, limit: int) -> int:
     """Return where to cut a text that is longer than ``limit``: behind its last whole word."""
-    for end in range(limit, max(limit - _LONGEST_WORD, 0), -1):
-        if _is_word_end(text, end):
-            return end
+    first = max(limit - _LONGEST_WORD, 0) + 1
+    if text.isascii():
+        end = text.rfind(" ", first, limit + 1)
+    else:
+        ends = (end for end in range(limit, first - 1, -1) if _is_word_end(text, end))
+        end = next(ends, -1)
+    if end >= 0:
+        return end
     if limit <= _LONGEST_WORD:
         return 0
     end = limit
-    while _is_inside_character(text, end):
+    while end and _is_inside_character(text, end):
         end -= 1
     return end
 

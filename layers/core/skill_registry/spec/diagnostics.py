@@ -27,7 +27,7 @@ CODES: Mapping[str, str] = {
     "entry_special": "An entry is a device, a pipe or a socket.",
     "entry_duplicate": "Two entries have the same path.",
     "entry_outside_skill": "A file lies beside the skill's folder, not in it.",
-    "file_ignored": "A file that an operating system left in the archive was not stored.",
+    "file_ignored": "A file that a system or a tool left in the upload was not stored.",
     # The files
     "skill_md_missing": "There is no SKILL.md at the root or in the one top-level folder.",
     "skill_md_too_deep": "The only SKILL.md lies deeper than one folder.",
@@ -103,13 +103,21 @@ CODES: Mapping[str, str] = {
     "upstream_invalid": "upstream does not name repo, commit, path and bodySha256.",
     "flag_not_boolean": "A flag is not a plain true or false, so it does not count.",
     # A listing
-    "collision": "A skill is shadowed by one of the same name in a scope that comes first.",
+    "collision": "A skill is shadowed by one of the same name that comes first.",
     "skill_unreadable": "A directory in the bucket has a SKILL.md that cannot be read.",
     # Packing a directory
     "ignore_pattern_invalid": "A line of an ignore file is no pattern.",
     "link_skipped": "A link is not followed and stays out of the archive.",
     "skill_md_ignored": "An ignore file leaves out SKILL.md itself.",
     "special_file_skipped": "A device, pipe or socket stays out of the archive.",
+    # Discovery on this machine
+    "source_missing": "A path that was named to look for skills at does not exist.",
+    "source_not_markdown": "A file that was named as a skill is no Markdown file.",
+    "skill_md_misspelt": "A file is SKILL.md but for its letter case, and makes no skill.",
+    "link_broken": "A link leads nowhere, or in a circle.",
+    "unreadable": "A file or directory cannot be read; skills may be missing.",
+    "ignore_file_skipped": "An ignore file cannot be read and counts for nothing.",
+    "search_cut": "There are too many directories to look through; the rest was left out.",
 }
 
 

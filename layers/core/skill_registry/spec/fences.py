@@ -22,6 +22,7 @@ _WIDE = (
     (b"-\x00-\x00", "UTF-16"),
     (b"\x00-\x00-", "UTF-16"),
 )
+_WIDE_MARKS = tuple(mark for mark, _ in _WIDE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,9 @@ def _why_no_opening(data: bytes) -> str:
 
 def wide_encoding(data: bytes) -> str | None:
     """Name the encoding of a file that is plainly UTF-16 or UTF-32, else None."""
-    return next((name for mark, name in _WIDE if data.startswith(mark)), None)
+    if not data.startswith(_WIDE_MARKS):
+        return None
+    return next(name for mark, name in _WIDE if data.startswith(mark))
 
 
 def body_of(data: bytes) -> str:

@@ -116,7 +116,7 @@ def read_fields(fields: Fields, name: str, description: str) -> SkillMeta:
         extra={
             key: value
             for key, value in fields.mapping.items()
-            if key not in _KNOWN and not _TRANSLATION.fullmatch(key)
+            if key not in _KNOWN and _language(key) is None
         },
     )
 
@@ -154,7 +154,7 @@ def _translations(fields: Fields) -> dict[str, str]:
     found: dict[str, str] = {}
     limit = fields.limits.description
     for key, value in fields.mapping.items():
-        if (match := _TRANSLATION.fullmatch(key)) is None:
+        if (language := _language(key)) is None:
             continue
         if not isinstance(value, str) or not value.strip():
             message = f"{key} is {kind_of(value)}; it must be text."
@@ -163,8 +163,14 @@ def _translations(fields: Fields) -> dict[str, str]:
         if (length := len(value.strip())) > limit:
             message = f"{key} has {length} characters; at most {limit} are allowed."
             fields.refuse("translation_too_long", message, key, limit=limit, actual=length)
-        found[match[1]] = value
+        found[language] = value
     return found
+
+
+def _language(key: str) -> str | None:
+    """Return the language of a ``description_<lang>`` key, None for any other key."""
+    match = _TRANSLATION.fullmatch(key) if key.startswith("description_") else None
+    return match[1] if match else None
 
 
 def _compatibility(fields: Fields) -> str | None:
@@ -191,6 +197,8 @@ def _version(fields: Fields) -> str | None:
 def _allowed_tools(fields: Fields) -> tuple[str, ...]:
     """Read the three spellings: parted by blanks, by commas, or a YAML list."""
     value = fields.mapping.get("allowed-tools", "")
+    if value == "":
+        return ()
     if isinstance(value, str):
         return tuple(_TOOL.findall(value))
     if isinstance(value, list) and all(isinstance(tool, str) for tool in value):

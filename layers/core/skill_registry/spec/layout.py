@@ -1,4 +1,4 @@
-"""Where the skill lies in what was uploaded: flat or in one folder, among what systems leave.
+"""Where the skill lies in what was uploaded: flat or in one folder, among what others left.
 
 Works on paths only, so that an archive's bytes are read after its layout is known.
 """
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from skill_registry.spec.model import Diagnostic
 
 _LEFT_BY_SYSTEMS = frozenset({".ds_store", "thumbs.db", "desktop.ini"})
+_LEFT_BY_TOOLS = frozenset({".git", "node_modules"})
 _MOST_LISTED = 20
 
 
@@ -44,7 +45,8 @@ class ArchiveContents:
 def arrange(files: Iterable[SkillFile]) -> ArchiveContents:
     """Lay out files that did not come in an archive as if they had.
 
-    The version sidecar is dropped, what systems leave is ignored, ``skill.md`` is renamed.
+    The version sidecar is dropped, what systems and tools leave is ignored, and ``skill.md`` is
+    renamed.
     """
     given = tuple(files)
     layout = plan([file.path for file in given])
@@ -66,8 +68,8 @@ def plan(paths: Sequence[str]) -> Layout:
     for path in paths:
         if broken := check_path_shape(path):
             found.extend(broken)
-        elif _is_left_over(path):
-            message = f"{shown(path)} was ignored: an operating system left it there."
+        elif who := _who_left(path):
+            message = f"{shown(path)} was ignored: {who} left it there."
             found.append(warning("file_ignored", message, place=Place(shown_path(path))))
         else:
             kept.append(path)
@@ -83,10 +85,13 @@ def plan(paths: Sequence[str]) -> Layout:
     return Layout(targets, tuple(found))
 
 
-def _is_left_over(path: str) -> bool:
+def _who_left(path: str) -> str | None:
+    """Say what put a file there that no author means, None for a file of the skill."""
     parts = path.split("/")
     name = parts[-1].lower()
-    return parts[0] == "__MACOSX" or name in _LEFT_BY_SYSTEMS or name.startswith("._")
+    if parts[0] == "__MACOSX" or name in _LEFT_BY_SYSTEMS or name.startswith("._"):
+        return "an operating system"
+    return None if _LEFT_BY_TOOLS.isdisjoint(parts) else "git or a package manager"
 
 
 def _find_root(paths: Sequence[str]) -> tuple[str | None, list[Diagnostic]]:

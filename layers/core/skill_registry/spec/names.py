@@ -55,6 +55,9 @@ def check_skill_name(
     """
     if not name.strip():
         return [error("name_missing", "The skill has no name.", place=place, field=field)]
+    reserved = any(word in name for word in _RESERVED_ELSEWHERE)
+    if len(name) <= limits.name and _NAME.fullmatch(name) and not reserved:
+        return []
     suggestion = suggest_name(name, limits=limits)
     hint = f"Use {suggestion}." if suggestion and suggestion != name else None
     broken: list[tuple[str, str]] = []
@@ -138,13 +141,16 @@ def shown_path(path: str) -> str:
 def clean_path(path: str | None) -> str:
     """Read the ``path`` of a request, decoded once by the caller, as a path inside a skill.
 
-    None, the empty text and ``SKILL.md`` all mean SKILL.md.
+    None, the empty text and ``SKILL.md`` all mean SKILL.md. One ``./`` in front says nothing more:
+    the texts of skills write paths like that.
 
     Raises:
         PathInvalid: it leaves the skill or is no plain relative path, also after one more
             round of percent-decoding, so that no later reader can be tricked into one.
         FileNotFound: it names the version sidecar, which is no file of the skill.
     """
+    if path is not None and len(path) > len("./"):
+        path = path.removeprefix("./")
     if path is None or path in {"", SKILL_MD}:
         return SKILL_MD
     for candidate in (path, unquote(path)):

@@ -46,12 +46,14 @@ class Form:
 
     Attributes:
         entry: Renders one skill; whatever it holds, it is as many lines.
+        text: Renders what a description adds to the entry of a skill without one.
         opening: What stands before the entries.
         closing: What stands behind them.
         empty: The whole text where there is nothing to list.
     """
 
     entry: Callable[[ListedSkill], str]
+    text: Callable[[str], str] = one_line
     opening: str = ""
     closing: str = ""
     empty: str = ""
@@ -88,12 +90,12 @@ def render_guidance(skills: Iterable[ListedSkill], *, view_tool: str = VIEW_TOOL
 
 def xml_prompt(view_tool: str = VIEW_TOOL) -> Form:
     """Return the form of ``render_xml``. ``view_tool`` is what the model calls to load a skill."""
-    return Form(_xml_entry, _instructions(view_tool) + _OPENED, _CLOSED)
+    return Form(_xml_entry, _escaped, _instructions(view_tool) + _OPENED, _CLOSED)
 
 
 def guidance(view_tool: str = VIEW_TOOL) -> Form:
     """Return the form of ``render_guidance``."""
-    return Form(_guidance_line, _instructions(view_tool))
+    return Form(_guidance_line, opening=_instructions(view_tool))
 
 
 def _instructions(view_tool: str) -> str:
@@ -146,4 +148,4 @@ def _escaped(text: str) -> str:
 MARKDOWN = Form(_markdown_line)
 
 # The element alone: a document of its own, well-formed XML 1.0, and there where it is empty.
-XML_ELEMENT = Form(_xml_entry, _OPENED, _CLOSED, empty=_OPENED + _CLOSED)
+XML_ELEMENT = Form(_xml_entry, _escaped, _OPENED, _CLOSED, empty=_OPENED + _CLOSED)

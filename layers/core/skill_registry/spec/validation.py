@@ -99,17 +99,15 @@ def _check_name(fields: Fields, target: str | None) -> str | None:
     """Check the stated name against the format, and against what the skill is published as."""
     stated: str | None = None
     value = fields.mapping.get("name", "")
-    limits = fields.limits
     if not isinstance(value, str):
         message = f"The name is {kind_of(value)}; it must be text."
         fields.refuse("name_invalid", message, "name", hint="Put quotes round the value.")
     else:
         stated = value
-        place = fields.document.place("name")
-        fields.diagnostics.extend(check_skill_name(stated, limits=limits, place=place))
+        fields.diagnostics.extend(_faults_of_name(fields, stated))
     if target is None or target == stated:
         return stated
-    fields.diagnostics.extend(check_skill_name(target, limits=limits))
+    fields.diagnostics.extend(check_skill_name(target, limits=fields.limits))
     if not stated:
         return target
     message = (
@@ -127,16 +125,21 @@ def _compare_name(fields: Fields, directory: str) -> None:
         message = f"The name is {kind_of(stated)}; the skill goes by its directory's name."
         fields.warn("name_invalid", message, "name")
         stated = ""
-    place = fields.document.place("name")
     checked = stated if stated.strip() else directory
-    for found in check_skill_name(checked, limits=fields.limits, place=place):
-        fields.diagnostics.append(_softened(found))
+    fields.diagnostics.extend(_softened(found) for found in _faults_of_name(fields, checked))
     if stated.strip() and stated != directory:
         message = (
             f"The name {shown(stated)} does not match the directory {shown(directory)}, "
             "which the skill goes by."
         )
         fields.warn("name_mismatch", message, "name")
+
+
+def _faults_of_name(fields: Fields, name: str) -> list[Diagnostic]:
+    # To find its place costs more than to check it, and hardly any name has a fault.
+    if not check_skill_name(name, limits=fields.limits):
+        return []
+    return check_skill_name(name, limits=fields.limits, place=fields.document.place("name"))
 
 
 def _softened(diagnostic: Diagnostic) -> Diagnostic:

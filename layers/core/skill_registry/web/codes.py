@@ -21,6 +21,7 @@ PROBLEMS: Mapping[str, str] = {
     "idempotency_key_invalid": "The Idempotency-Key is too long.",
     "message_invalid": "The publish message is too long, or not printable.",
     "limit_invalid": "The page size is not a number within the limits.",
+    "max_tokens_invalid": "The token budget is not a whole number from 1 on.",
     "cursor_invalid": "The cursor belongs to another query, or to none.",
     "version_invalid": "The version is neither a number nor a label.",
     "scope_invalid": "The scope is not of the form of one.",

@@ -1,8 +1,11 @@
-"""The rules of ``.gitignore`` and ``.ignore`` files, one of each in any directory.
+"""The rules of ignore files, of which any directory may have several.
 
 They count as git counts them: patterns are relative to their file's directory, the last one that
 matches decides, a deeper file outweighs a higher one, and what lies in an ignored directory cannot
-be taken back. ``.ignore`` outweighs a ``.gitignore`` beside it, as in ripgrep.
+be taken back. Of several files in one directory, the one that is read last outweighs the others.
+
+pathspec reads the patterns. It is imported when the first one is read, so that who meets no ignore
+file does not need it.
 """
 
 from __future__ import annotations
@@ -12,14 +15,14 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pathspec import GitIgnoreSpec
-
 from skill_registry.spec.model import Diagnostic, Severity
+from skill_registry.spec.text import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pathspec import Pattern
 
-IGNORE_FILES = (".gitignore", ".ignore")
 _LINE_END = re.compile(r"\r?\n")
 # The group by which pathspec marks that a pattern matched a folder above the path.
 _FOLDER_ABOVE = "ps_d"
@@ -68,21 +71,27 @@ class IgnoreRules:
         return False
 
 
-def read_rules(path: str, data: bytes) -> tuple[tuple[Rule, ...], list[Diagnostic]]:
+def read_rules(
+    path: str, data: bytes, *, meant: Callable[[str], str] = str
+) -> tuple[tuple[Rule, ...], list[Diagnostic]]:
     """Read one ignore file; a line that is no pattern is reported and counts for nothing.
 
     Args:
-        path: The file's path inside the skill, for the report.
+        path: The file's path, for the report.
         data: Its bytes. Names that are no UTF-8 match as the file system spells them.
+        meant: Turns a line into the git pattern that it stands for; by default it is one.
+
+    Raises:
+        ModuleNotFoundError: pathspec is not installed; the extras ``agent`` and ``cli`` hold it.
     """
     rules: list[Rule] = []
     found: list[Diagnostic] = []
     text = data.decode("utf-8-sig", "surrogateescape")
     for number, line in enumerate(_LINE_END.split(text), 1):
         try:
-            rules.extend(_read_line(line))
+            rules.extend(_read_line(line, meant))
         except (ValueError, re.error):
-            message = f"`{line}` is no ignore pattern and counts for nothing."
+            message = f"{shown(line)} is no ignore pattern and counts for nothing."
             found.append(
                 Diagnostic(
                     Severity.WARNING, "ignore_pattern_invalid", message, file=path, line=number
@@ -91,9 +100,11 @@ def read_rules(path: str, data: bytes) -> tuple[tuple[Rule, ...], list[Diagnosti
     return tuple(rules), found
 
 
-def _read_line(line: str) -> list[Rule]:
+def _read_line(line: str, meant: Callable[[str], str]) -> list[Rule]:
+    from pathspec import GitIgnoreSpec
+
     # Blanks at the end do not count unless the last one is escaped.
-    bare = line if line.endswith("\\ ") else line.rstrip(" ")
+    bare = meant(line if line.endswith("\\ ") else line.rstrip(" "))
     directories_only = bare.endswith("/")
     with warnings.catch_warnings():
         # A bracket in a bracket makes Python's regular expressions warn; git gives it no meaning.

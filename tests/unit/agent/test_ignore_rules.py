@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from skill_registry_cli.ignore import IgnoreRules, read_rules
+from skill_registry.agent.ignore import IgnoreRules, read_rules
 
 if TYPE_CHECKING:
     from pathlib import Path
