@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
         prog="./scripts/bench",
         description="Measure this checkout: counts, and ratios of one interleaved run.",
     )
-    parser.add_argument("name", choices=[*BENCHMARKS, "all"])
+    parser.add_argument("name", nargs="?", default="all", choices=[*BENCHMARKS, "all"])
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument(
         "--corpus", type=_folder, metavar="DIR", help="for format: a folder of real skills"

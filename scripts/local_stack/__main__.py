@@ -52,6 +52,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     given = parser.parse_args(arguments)
     if not 0 <= given.port <= 65535:
         parser.error("--port must be 0 to 65535")
+    if given.store is not None and not given.store.startswith(("http://", "https://")):
+        parser.error("--store must be the address of an S3 endpoint, like http://127.0.0.1:9000")
+    if not given.empty and not given.skills.is_dir():
+        parser.error(f"--skills: {given.skills} is no folder; --empty starts without skills")
     return given
 
 

@@ -84,6 +84,7 @@ def test_events_are_sent_for_what_may_change_a_skill(stack: Stack) -> None:
         [
             (CREATED, "skills/", ""),
             (REMOVED, "skills/", ""),
+            (REMOVED, "registry/", "catalog.json.gz"),
             (CREATED, "uploads/", ".zip"),
             (CREATED, "registry/", ".zip"),
             (CREATED, "registry/", "settings.json"),

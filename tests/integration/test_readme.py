@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,8 @@ ELSEWHERE = {
     "./scripts/server": "the fixture below, with a port and a folder of its own",
     "./scripts/test": "it runs this test",
     "./scripts/build": "tests/infrastructure/test_built_artifact.py",
+    "python3 -m venv agent-venv": "test_the_python_example_works",
+    "agent-venv/bin/pip": "test_the_python_example_works",
     "sam deploy": "tests/infrastructure/test_deploy.py",
 }
 
@@ -54,11 +55,13 @@ def server(
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder to type the commands in: the project's scripts, and skills that may be copied."""
+    """A copy of the project to type the commands in."""
     folder = tmp_path_factory.mktemp("checkout")
-    shutil.copytree(PROJECT / "skills", folder / "skills")
-    for part in ("scripts", "layers", "tests"):
-        (folder / part).symlink_to(PROJECT / part)
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.check_output(listed, cwd=PROJECT, text=True).split("\0"):
+        if name and (PROJECT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(PROJECT / name, folder / name)
     return folder
 
 
@@ -106,9 +109,13 @@ def assert_told_the_truth(answers: dict[str, str]) -> None:
 
 def test_the_python_example_works(server: ServerProcess, checkout: Path) -> None:
     (code,) = (text for kind, text in BLOCKS if kind == "python")
+    for command in commands():
+        if "agent-venv" in command:
+            done = run(command, checkout, server.url)
+            assert done.returncode == 0, done.stderr
     done = subprocess.run(
-        [sys.executable, "-c", code.replace("http://127.0.0.1:8080", server.url)],
-        env={**os.environ, "PYTHONPATH": str(PROJECT / "layers" / "core")},
+        ["agent-venv/bin/python", "-c", code.replace("http://127.0.0.1:8080", server.url)],
+        cwd=checkout,
         capture_output=True,
         text=True,
         timeout=60,

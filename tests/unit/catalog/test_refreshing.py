@@ -174,7 +174,7 @@ def test_a_test_event_and_foreign_keys_are_done_with_at_once(house: House) -> No
     messages = {
         "test": '{"Service":"Amazon S3","Event":"s3:TestEvent"}',
         "foreign": event_body("logs/x", "skills/readme.md", "skills/nope/x/SKILL.md"),
-        "own": event_body(keys.catalog("system"), "registry/system/notes/snapshots/ab.zip"),
+        "own": event_body("registry/system/notes/snapshots/ab.zip", "uploads/x.json"),
     }
     house.counter.reset()
     assert house.registry.events.handle(messages) == set()

@@ -82,6 +82,9 @@ def test_a_bad_archive_is_a_problem_and_changes_nothing(
     assert house.state() == before
 
 
+TOO_LARGE = json.dumps({"name": "x", "size": 99_999_999, "sha256": "0" * 64})
+HALF = json.dumps({"files": {"SKILL.md": "\ud800"}})
+
 BAD_REQUESTS: dict[str, tuple[str, dict[str, Any], int, str]] = {
     "unknown skill": ("GET /skills/{name}", {"path": {"name": "x"}}, 404, "skill_not_found"),
     "odd name": ("GET /skills/{name}", {"path": {"name": "../x"}}, 404, "skill_not_found"),
@@ -111,9 +114,21 @@ BAD_REQUESTS: dict[str, tuple[str, dict[str, Any], int, str]] = {
     ),
     "too large": (
         "POST /uploads",
-        {"body": '{"name":"x","size":99999999}', "headers": JSON},
+        {"body": TOO_LARGE, "headers": JSON},
         413,
         "too_large",
+    ),
+    "size alone": (
+        "POST /uploads",
+        {"body": '{"name":"x","size":5}', "headers": JSON},
+        400,
+        "body_invalid",
+    ),
+    "half a character": (
+        "PUT /skills/{name}",
+        {"body": HALF, "headers": JSON},
+        400,
+        "body_not_json",
     ),
     "unknown upload": ("GET /uploads/{id}", {"path": {"id": "0" * 32}}, 404, "upload_not_found"),
     "no upload": (

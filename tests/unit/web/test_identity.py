@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from skill_registry.catalog.principal import user_scope
+from skill_registry.catalog.principal import Principal, user_scope
 from skill_registry.errors import Forbidden, ScopeRequired, Unauthenticated
 from skill_registry.web.identity import principal_of, role_arn
 from skill_registry.web.settings import Settings
@@ -86,9 +86,19 @@ def test_the_role_says_where_a_subject_may_write(roles: object, writable: set[st
                 principal.write_scope(asked)
 
 
-def test_a_reader_has_no_default_scope_to_write() -> None:
-    with pytest.raises(ScopeRequired):
+def test_a_reader_is_told_that_it_may_not_write() -> None:
+    with pytest.raises(Forbidden):
         principal_of(jwt(sub="ann", roles="reader"), SETTINGS).write_scope(None)
+
+
+def test_a_writer_without_a_default_scope_has_to_name_one() -> None:
+    with pytest.raises(ScopeRequired):
+        Principal("x", reads=(), writes=frozenset({"team-blue"})).write_scope(None)
+
+
+def test_a_subject_that_cannot_be_written_down_is_none() -> None:
+    with pytest.raises(Unauthenticated):
+        principal_of(jwt(sub="\ud800"), SETTINGS)
 
 
 def test_the_names_of_the_claims_are_settings() -> None:

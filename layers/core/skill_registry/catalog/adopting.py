@@ -48,8 +48,9 @@ class Adopter:
         listing = self._vendored.listing(skill)
         if not listing.objects:
             return None
+        # Only a sidecar states a version that a writer can have meant.
+        precondition.check(head.stated or 0, exists=SKILL_MD in listing.objects)
         number = head.stated or 1
-        precondition.check(number, exists=SKILL_MD in listing.objects)
         directory = self._vendored.read(skill, listing)
         if directory is None:
             return None

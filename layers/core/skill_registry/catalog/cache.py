@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from skill_registry.catalog.snapshot import Catalog, decode
 from skill_registry.errors import Unavailable
 from skill_registry.store import keys
-from skill_registry.store.base import NotModified
+from skill_registry.store.base import NotModified, StoredObject
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -135,10 +135,13 @@ class CatalogCache:
         found = self._store.get(keys.catalog(scope), if_none_match=etag)
         if isinstance(found, NotModified) and known is not None:
             return replace(known, checked=now)
-        if found is None or isinstance(found, NotModified):
+        if isinstance(found, StoredObject) and (catalog := decode(scope, found.body)) is not None:
+            return CachedCatalog(catalog, found.etag, now, _SMALL + len(found.body) * _UNPACKED)
+        if found is None and (etag is None if known else not self._has_records(scope)):
             return CachedCatalog(Catalog(scope, 0, {}), None, now)
-        catalog = decode(scope, found.body)
-        if catalog is None:
-            # Broken by somebody else's hand: the last good one is better than none.
-            catalog = known.catalog if known else Catalog(scope, 0, {})
-        return CachedCatalog(catalog, found.etag, now, _SMALL + len(found.body) * _UNPACKED)
+        # Lost or broken: what is known is better than an empty listing, and an error than a lie.
+        raise Unavailable(f"The listing of `{scope}` is being rebuilt; try again.", retry_after=5)
+
+    def _has_records(self, scope: str) -> bool:
+        """Whether anything was ever published into a scope."""
+        return bool(self._store.list_page(keys.scope_records(scope), limit=1).objects)

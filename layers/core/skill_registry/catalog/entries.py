@@ -80,7 +80,8 @@ class EntryReader:
             tree=listing.fingerprint,
             settings=etag,
         )
-        return _described(base, report.meta, report.diagnostics, overrides)
+        told = (*report.diagnostics, *listing.left_out)
+        return _described(base, report.meta, told, overrides)
 
 
 def _fault_of(listing: Listing, limits: Limits) -> Diagnostic | None:

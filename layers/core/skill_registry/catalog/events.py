@@ -17,7 +17,7 @@ from skill_registry.errors import RegistryError, Unavailable
 from skill_registry.store import keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from skill_registry.catalog.refreshing import Refresher
     from skill_registry.catalog.uploading import Uploader
@@ -32,6 +32,7 @@ class _Batch:
 
     uploads: dict[UploadId, set[str]] = field(default_factory=dict)
     skills: dict[SkillId, set[str]] = field(default_factory=dict)
+    scopes: dict[str, set[str]] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
 
 
@@ -47,7 +48,10 @@ def event_keys(body: str) -> list[str]:
     if not isinstance(document, dict):
         raise ValueError("not an S3 notification")
     found = []
-    for record in document.get("Records", []):
+    records = document.get("Records", [])
+    if not isinstance(records, list):
+        raise ValueError("not an S3 notification")
+    for record in records:
         try:
             key: Any = record["s3"]["object"]["key"]
         except (KeyError, TypeError) as error:
@@ -87,10 +91,13 @@ class EventHandler:
         for key in named:
             upload = keys.parse_upload(key)
             skill = keys.parse_skill(key)
+            scope = keys.parse_catalog(key)
             if upload is not None:
                 batch.uploads.setdefault(upload, set()).add(message_id)
             elif skill is not None and is_scope(skill.scope):
                 batch.skills.setdefault(skill, set()).add(message_id)
+            elif scope is not None and is_scope(scope):
+                batch.scopes.setdefault(scope, set()).add(message_id)
 
     def _publish(self, batch: _Batch) -> dict[SkillId, int]:
         published: dict[SkillId, int] = {}
@@ -122,14 +129,14 @@ class EventHandler:
                 _LOGGER.warning("tree_drift", extra=extra)
 
     def _refresh(self, batch: _Batch) -> None:
-        for scope in sorted({skill.scope for skill in batch.skills}):
-            named = {s: m for s, m in batch.skills.items() if s.scope == scope}
+        names: dict[str, set[str]] = {scope: set() for scope in batch.scopes}
+        messages = {scope: set(named) for scope, named in batch.scopes.items()}
+        for skill, named in batch.skills.items():
+            names.setdefault(skill.scope, set()).add(skill.name)
+            messages.setdefault(skill.scope, set()).update(named)
+        for scope in sorted(names):
             try:
-                self._refresher.refresh(scope, (skill.name for skill in named))
+                self._refresher.refresh(scope, names[scope])
             except RegistryError as error:
                 _LOGGER.warning("refresh_failed", extra={"scope": scope, "why": error.code})
-                batch.failed |= _all(named.values())
-
-
-def _all(sets: Iterable[set[str]]) -> set[str]:
-    return {item for each in sets for item in each}
+                batch.failed |= messages[scope]

@@ -81,21 +81,21 @@ class ListSkills:
         principal: Principal,
         *,
         scopes: tuple[str, ...] = (),
-        limit: int = DEFAULT_LIMIT,
+        limit: int | None = DEFAULT_LIMIT,
         cursor: str | None = None,
     ) -> Listing:
         """Return the skills that the principal may load, by name.
 
         Args:
             scopes: In order of precedence; empty for the principal's own order.
-            limit: 1 to 500 skills a page.
+            limit: 1 to 500 skills a page; None for all of them in one.
             cursor: ``next`` of an earlier page of the same query.
 
         Raises:
             RequestInvalid: ``limit_invalid`` or ``cursor_invalid``.
             Unavailable: The store does not answer and no recent catalog is known.
         """
-        if not 1 <= limit <= MAX_LIMIT:
+        if limit is not None and not 1 <= limit <= MAX_LIMIT:
             raise RequestInvalid(f"`limit` is 1 to {MAX_LIMIT}.", code="limit_invalid")
         asked = principal.read_scopes(scopes)
         query = _query_hash(principal, asked)
@@ -104,7 +104,7 @@ class ListSkills:
         merged, diagnostics = _merge(asked, answers, principal)
         names = [name for name in sorted(merged) if after is None or name > after]
         page = tuple(merged[name] for name in names[:limit])
-        more = len(names) > limit
+        more = limit is not None and len(names) > limit
         return Listing(
             skills=page,
             versions={s: a.catalog.version for s, a in zip(asked, answers, strict=True)},

@@ -219,7 +219,7 @@ class Loader:
             version=version,
             files=directory.files,
             meta=report.meta,
-            diagnostics=report.diagnostics,
+            diagnostics=(*report.diagnostics, *directory.left_out),
             overrides=NO_OVERRIDES,
             directory=directory,
         )

@@ -94,13 +94,12 @@ class Precondition:
         if self.must_exist and not exists:
             raise SkillNotFound("There is no such skill to change.")
         if self.create_only and exists:
-            raise VersionConflict(
-                f"The skill exists already, at version {number}.", current=current
-            )
+            at = f", at version {number}" if number else ""
+            raise VersionConflict(f"The skill exists already{at}.", current=current)
         if self.version is not None and self.version != number:
+            now = f"the current version is {number}" if number else "there is no such version"
             raise VersionConflict(
-                f"You changed version {self.version}; the current version is {number}. "
-                "Read it again and repeat your change.",
+                f"You changed version {self.version}; {now}. Read it again and repeat your change.",
                 current=current,
             )
 

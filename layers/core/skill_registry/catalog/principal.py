@@ -88,6 +88,8 @@ class Principal:
             RequestInvalid: ``scope_invalid``.
             Forbidden: The principal may not write there.
         """
+        if not self.administrator and not self.writes:
+            raise Forbidden("You may read, not write.")
         scope = asked or self.default_scope
         if scope is None:
             raise ScopeRequired("Name the scope to write with `?scope=`.")

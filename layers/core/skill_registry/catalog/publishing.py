@@ -188,9 +188,11 @@ class Publisher:
             self._refresher.refresh(skill.scope, [skill.name])
             self._refresher.take_over(skill, number)
         except RegistryError as error:
-            _LOGGER.warning(
-                "publish_follow_incomplete", extra={"skill": str(skill), "why": error.code}
-            )
+            extra = {"skill": str(skill), "why": error.code}
+            _LOGGER.warning("publish_follow_incomplete", extra=extra)
+        except Exception:
+            # The publish is durable and visible: nothing that follows may turn it into an error.
+            _LOGGER.exception("publish_follow_crashed", extra={"skill": str(skill)})
 
 
 def _upload_id(idempotency_key: str | None) -> str | None:

@@ -65,7 +65,12 @@ class Reconciler:
         repaired: list[str] = []
         failed: list[str] = []
         for scope in self._scopes():
-            done, bad = self._scope(scope)
+            try:
+                done, bad = self._scope(scope)
+            except Exception:
+                # Whatever is wrong with one scope, the others are repaired.
+                _LOGGER.exception("reconcile_failed", extra={"scope": scope})
+                done, bad = [], [scope]
             repaired += done
             failed += bad
         return Reconciled(tuple(uploads), tuple(repaired), tuple(failed))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from skill_registry.catalog.snapshot import Catalog, decode
 from skill_registry.errors import Unavailable
+from skill_registry.spec.names import is_directory_name
 from skill_registry.store import keys
 from skill_registry.store.base import IfAbsent, IfMatch, StoredObject, Written, list_folders
 from skill_registry.store.keys import SkillId
@@ -95,4 +96,4 @@ class Refresher:
     def _all_names(self, scope: str) -> set[str]:
         trees = list_folders(self._store, keys.scope_tree(scope))
         records = list_folders(self._store, keys.scope_records(scope))
-        return {*trees, *records}
+        return {name for name in {*trees, *records} if is_directory_name(name)}

@@ -6,7 +6,7 @@ ETag, LIST again, and start over unless both listings agree (invariant I14).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,8 @@ from skill_registry.catalog.log import parse_sidecar
 from skill_registry.catalog.snapshot import fingerprint
 from skill_registry.errors import SkillInvalid, Unavailable
 from skill_registry.spec.files import check_count, check_total
-from skill_registry.spec.model import SKILL_MD, SkillFile
+from skill_registry.spec.model import SKILL_MD, Severity, SkillFile
+from skill_registry.spec.names import check_path_shape
 from skill_registry.store import keys
 from skill_registry.store.base import StoredObject, list_all
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from skill_registry.catalog.runtime import Runtime
-    from skill_registry.spec.model import Limits
+    from skill_registry.spec.model import Diagnostic, Limits
     from skill_registry.store.base import ObjectInfo, SkillStore
     from skill_registry.store.keys import SkillId
 
@@ -31,18 +32,17 @@ ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A directory as one LIST shows it: objects by path, the sidecar apart."""
+    """A directory as one LIST shows it: objects by path, the sidecar apart.
+
+    Attributes:
+        fingerprint: Hash of every path and ETag, the sidecar included: it may state the version.
+        left_out: Objects whose paths are none inside a skill; they are named, never served.
+    """
 
     objects: Mapping[str, ObjectInfo]
     sidecar: ObjectInfo | None
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of paths and ETags, the sidecar included: it may state the version."""
-        etags = {path: info.etag for path, info in self.objects.items()}
-        if self.sidecar is not None:
-            etags[keys.SIDECAR] = self.sidecar.etag
-        return fingerprint(etags)
+    fingerprint: str
+    left_out: tuple[Diagnostic, ...] = ()
 
     @property
     def size(self) -> int:
@@ -57,6 +57,7 @@ class Directory:
     fingerprint: str
     files: Mapping[str, SkillFile]
     stated: int | None
+    left_out: tuple[Diagnostic, ...] = ()
 
 
 class VendoredReader:
@@ -71,9 +72,12 @@ class VendoredReader:
         """List a directory. Keys that end in a slash are folder marks of other tools."""
         prefix = keys.tree(skill)
         found = {o.key.removeprefix(prefix): o for o in list_all(self._store, prefix)}
-        sidecar = found.pop(keys.SIDECAR, None)
         files = {path: o for path, o in found.items() if path and not path.endswith("/")}
-        return Listing(files, sidecar)
+        state = fingerprint({path: o.etag for path, o in files.items()})
+        sidecar = files.pop(keys.SIDECAR, None)
+        left_out = [fault for path in files for fault in _unsafe(path)]
+        safe = {path: o for path, o in files.items() if not _unsafe(path)}
+        return Listing(safe, sidecar, state, tuple(left_out))
 
     def skill_md(self, skill: SkillId) -> tuple[Listing, bytes | None]:
         """Read SKILL.md together with the listing that it belongs to."""
@@ -107,7 +111,7 @@ class VendoredReader:
             stated = self._stated(skill) if listing.sidecar else None
             again = self.listing(skill)
             if files is not None and again == listing:
-                return Directory(listing.fingerprint, files, stated)
+                return Directory(listing.fingerprint, files, stated, listing.left_out)
             listing = again
         raise Unavailable(f"The directory of {skill} keeps changing; try again.")
 
@@ -132,3 +136,9 @@ class VendoredReader:
         )
         if problems:
             raise SkillInvalid(f"The vendored directory of {skill} is over a limit.", problems)
+
+
+def _unsafe(path: str) -> list[Diagnostic]:
+    """Name the rules for which a path could leave the skill, as warnings: the rest is served."""
+    found = (fault for fault in check_path_shape(path) if fault.code != "path_not_nfc")
+    return [replace(fault, severity=Severity.WARNING) for fault in found]

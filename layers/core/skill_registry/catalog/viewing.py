@@ -11,7 +11,7 @@ from skill_registry.errors import FileNotFound, SkillNotFound
 from skill_registry.spec.archive import write_archive
 from skill_registry.spec.fences import body_of
 from skill_registry.spec.model import SKILL_MD
-from skill_registry.spec.names import clean_path, is_skill_name
+from skill_registry.spec.names import clean_path, is_directory_name
 from skill_registry.store import keys
 from skill_registry.store.base import IfAbsent
 from skill_registry.store.keys import SkillId
@@ -127,7 +127,7 @@ class ViewSkill:
     def _load(self, principal: Principal, name: str, scopes: tuple[str, ...], pin: Pin) -> Loaded:
         asked = principal.read_scopes(scopes)
         loaded = None
-        if is_skill_name(name) or _is_segment(name):
+        if is_directory_name(name):
             skills = [SkillId(scope, name) for scope in asked]
             loaded = self._loader.load(skills, principal, pin)
         if loaded is None:
@@ -139,16 +139,6 @@ class ViewSkill:
 
     def _available(self, principal: Principal, scopes: Sequence[str]) -> list[str]:
         return self._listing.names(principal, tuple(scopes))
-
-
-def _is_segment(name: str) -> bool:
-    """Whether a faulty name can still be a directory's: vendored skills keep theirs."""
-    return (
-        0 < len(name) <= 128
-        and name.isprintable()
-        and not set(name) & set("/\\")
-        and (name.strip(".") != "")
-    )
 
 
 def _nearest(wanted: str, paths: Iterable[str]) -> list[str]:

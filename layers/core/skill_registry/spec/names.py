@@ -35,6 +35,12 @@ def is_skill_name(text: str) -> bool:
     return len(text) <= DEFAULT_LIMITS.name and _NAME.fullmatch(text) is not None
 
 
+def is_directory_name(text: str) -> bool:
+    """Tell whether a directory of this name can hold a skill, legal by the format or not."""
+    printable = 0 < len(text) <= 2 * DEFAULT_LIMITS.name and text.isprintable()
+    return printable and text not in (".", "..") and not set(text) & set("/\\")
+
+
 def suggest_name(text: str, *, limits: Limits = DEFAULT_LIMITS) -> str | None:
     """Propose a legal name near to the text; None where nothing of it is left."""
     plain = unicodedata.normalize("NFKD", text[:1000]).encode("ascii", "ignore").decode()

@@ -13,12 +13,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from skill_registry.spec.names import is_directory_name
+
 SKILLS = "skills/"
 REGISTRY = "registry/"
 UPLOADS = "uploads/"
 SIDECAR = ".version"
 
 _REVISION = re.compile(r"(\d{8,})\.zip")
+_CATALOG = re.compile(r"registry/([^/]+)/catalog\.json\.gz")
 _UPLOAD = re.compile(r"uploads/([0-9a-f]{32})/([0-9A-Za-z_-]{1,64})\.zip")
 
 
@@ -119,15 +122,20 @@ def parse_upload(key: str) -> UploadId | None:
 def parse_skill(key: str) -> SkillId | None:
     """Read the skill whose state a key may have changed; None for every other key.
 
-    Catalogs, snapshots and outcomes are derived: a change of theirs concerns no skill.
+    Catalogs, snapshots and outcomes are derived: a change of theirs concerns no skill. Folders that
+    no skill can have (an empty name, `..`) are none.
     """
     parts = key.split("/")
-    if len(parts) >= 4 and parts[0] == "skills" and parts[1] and parts[2]:
-        return SkillId(parts[1], parts[2])
-    if (
-        len(parts) >= 4
-        and parts[0] == "registry"
-        and (parts[3:] == ["settings.json"] or (parts[3] == "revisions" and len(parts) == 5))
-    ):
+    if len(parts) < 4 or not parts[1] or not is_directory_name(parts[2]):
+        return None
+    in_tree = parts[0] == "skills"
+    of_record = parts[3:] == ["settings.json"] or (parts[3] == "revisions" and len(parts) == 5)
+    if in_tree or (parts[0] == "registry" and of_record):
         return SkillId(parts[1], parts[2])
     return None
+
+
+def parse_catalog(key: str) -> str | None:
+    """Read the scope whose catalog a key is; None for every other key."""
+    match = _CATALOG.fullmatch(key)
+    return match[1] if match else None

@@ -111,6 +111,8 @@ class Request:
         """
         try:
             document = json.loads(self.body)
+            # An escaped half of a surrogate pair is JSON, and no text that could be stored.
+            json.dumps(document, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             document = None
         if not isinstance(document, dict):

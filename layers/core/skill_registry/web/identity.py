@@ -60,8 +60,8 @@ def _without_path(arn: str) -> str:
 
 def _from_claims(claims: Mapping[str, Any], settings: Settings) -> Principal:
     subject = str(claims.get(settings.claim_subject) or "").strip()
-    if not subject:
-        raise Unauthenticated(f"The token has no claim `{settings.claim_subject}`.")
+    if not subject or not subject.isprintable():
+        raise Unauthenticated(f"The token has no usable claim `{settings.claim_subject}`.")
     roles = set(_words(claims.get(settings.claim_roles))) or {"author"}
     own = user_scope(subject)
     named = (f"team-{team}" for team in _words(claims.get(settings.claim_teams)))

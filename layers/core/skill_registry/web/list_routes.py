@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from skill_registry.catalog.listing import DEFAULT_LIMIT, Listed, Listing, ListSkills
 from skill_registry.errors import RequestInvalid
@@ -46,13 +47,16 @@ def list_routes(skills: ListSkills) -> Routes:
     def list_skills(request: Request, principal: Principal) -> Response:
         kind = request.accepts(tuple(FORMS))
         budget = _number(request, "max_tokens", code="max_tokens_invalid")
+        # A prompt that silently lacked skills would be wrong: only JSON has pages by default.
+        default = DEFAULT_LIMIT if kind == JSON else None
         listing = skills.page(
             principal,
             scopes=request.values("scope"),
-            limit=_number(request, "limit", code="limit_invalid") or DEFAULT_LIMIT,
+            limit=_number(request, "limit", code="limit_invalid") or default,
             cursor=request.value("cursor"),
         )
-        return revalidated(request, _rendered(kind, _fitted(listing, budget, FORMS[kind])))
+        page = _fitted(listing, budget, FORMS[kind])
+        return revalidated(request, _rendered(kind, page, _link(request, page.listing)))
 
     return {"GET /skills": list_skills}
 
@@ -62,7 +66,7 @@ def _number(request: Request, name: str, *, code: str) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdecimal()) or len(text) > 9 or not int(text):
-        raise RequestInvalid(f"`{name}` is a whole number from 1 on.", code=code)
+        raise RequestInvalid(f"`{name}` is a whole number, 1 or more.", code=code)
     return int(text)
 
 
@@ -83,9 +87,18 @@ def _fitted(listing: Listing, max_tokens: int | None, form: Form) -> _Page:
     return _Page(listing.first(len(fitted.skills)), fitted)
 
 
-def _rendered(kind: str, page: _Page) -> Response:
+def _link(request: Request, listing: Listing) -> dict[str, str]:
+    """Return the header that names the next page (RFC 8288), relative to this one."""
+    if listing.next is None:
+        return {}
+    query = [(key, value) for key, value in request.query if key != "cursor"]
+    return {"link": f'<?{urlencode([*query, ("cursor", listing.next)])}>; rel="next"'}
+
+
+def _rendered(kind: str, page: _Page, headers: dict[str, str]) -> Response:
     listing, fitted = page.listing, page.fitted
-    headers = {} if listing.stale is None else {"x-catalog-stale": str(round(listing.stale))}
+    if listing.stale is not None:
+        headers |= {"x-catalog-stale": str(round(listing.stale))}
     if kind == JSON:
         return json_response(_document(page), headers=headers)
     headers |= {f"x-skills-{key}": str(count) for key, count in _counts(fitted).items()}

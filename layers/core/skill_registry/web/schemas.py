@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from skill_registry.errors import RequestInvalid
 
@@ -23,6 +23,12 @@ class NewUpload(_Body):
     size: Annotated[int, Field(gt=0)] | None = None
     sha256: Sha256 | None = None
     message: Message | None = None
+
+    @model_validator(mode="after")
+    def _both_or_none(self) -> NewUpload:
+        if (self.size is None) != (self.sha256 is None):
+            raise ValueError("give size and sha256 together, or neither")
+        return self
 
 
 class InlineFiles(_Body):

@@ -34,7 +34,7 @@ def view_routes(skills: ViewSkill) -> Routes:
             path=request.value("path"),
             pin=_pin(request),
         )
-        if request.value("raw") not in (None, "", "0"):
+        if request.value("raw") in ("1", "true"):
             return revalidated(request, _raw(seen), seen.loaded.version)
         response = json_response(_document(seen))
         if len(response.body) > LARGEST_ANSWER // 4 and _size(response) > LARGEST_ANSWER:
