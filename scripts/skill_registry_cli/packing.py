@@ -163,7 +163,7 @@ class _Walk:
         rules = self._with_ignore_files(prefix, entries, rules)
         for entry in entries:
             path = prefix + entry.name
-            if entry.name in NEVER_PACKED or path == VERSION_SIDECAR:
+            if entry.name in NEVER_PACKED or entry.name == VERSION_SIDECAR:
                 continue
             mode = entry.lstat().st_mode
             if rules.ignores(path, is_directory=stat.S_ISDIR(mode)):

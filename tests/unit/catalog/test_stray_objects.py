@@ -37,12 +37,12 @@ def test_a_folder_that_no_skill_can_have_costs_nothing(house: House, key: str) -
 def test_a_path_that_would_leave_a_directory_is_left_out_and_named(house: House) -> None:
     for file in skill_files("plain"):
         house.put(keys.tree_file(PLAIN, file.path), file.data)
-    for path in ("a/../../b", "x//y", "back\\slash"):
+    for path in ("a/../../b", "x//y", "back\\slash", "sub/.version"):
         house.bucket.put(keys.tree(PLAIN) + path, b"evil")
     house.deliver(keys.tree_file(PLAIN, "SKILL.md"))
     seen = house.registry.viewing.view(ADMIN, "plain")
     assert set(seen.loaded.files) == {"SKILL.md", "references/notes.md"}
-    codes = {"path_traversal", "path_segment", "path_backslash"}
+    codes = {"path_traversal", "path_segment", "path_backslash", "file_ignored"}
     assert {d.code for d in seen.loaded.diagnostics} == codes
     assert {d.code for d in house.registry.listing.page(ADMIN).diagnostics} == codes
     bundle = house.registry.viewing.bundle(ADMIN, "plain")

@@ -113,9 +113,9 @@ def test_what_no_author_means_is_never_packed(name: str, skill: Path) -> None:
     assert pack(skill).files == (".gitignore", "SKILL.md", "sub/y")
 
 
-def test_the_version_sidecar_is_left_out_and_a_namesake_below_is_not(skill: Path) -> None:
-    _write(skill, {".version": "6\n", "assets/.version": "1.2"})
-    assert pack(skill).files == ("SKILL.md", "assets/.version")
+def test_the_version_sidecar_is_left_out_at_every_depth(skill: Path) -> None:
+    _write(skill, {".version": "6\n", "assets/.version": "1.2", "assets/x": ""})
+    assert pack(skill).files == ("SKILL.md", "assets/x")
 
 
 def test_links_are_not_followed_and_are_reported(skill: Path, tmp_path: Path) -> None:

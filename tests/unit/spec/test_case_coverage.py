@@ -48,7 +48,7 @@ BESIDES = {
     "b18": "unit/web/test_api_refusals.py::test_a_bad_archive_is_a_problem_and_changes_nothing",
     "b19": "unit/spec/test_checking_a_skill.py"
     "::test_a_skill_md_of_twelve_mebibytes_names_its_limits_and_its_size",
-    "b23": "unit/web/test_path_cases.py::test_a_missing_file_names_the_nearest_ones",
+    "b23": "unit/spec/test_references.py::test_a_missing_file_is_told_once_with_its_place",
 }
 
 

@@ -18,7 +18,6 @@ _SOUND = [
     "references/café.md",
     "a/b/c/d/e/f/g/h/i/j",
     ".hidden/x",
-    "a/.version",
     "~/x",
     "...",
 ]

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from skill_registry.catalog.log import parse_sidecar
 from skill_registry.catalog.snapshot import fingerprint
 from skill_registry.errors import SkillInvalid, Unavailable
+from skill_registry.spec.diagnostics import Place, warning
 from skill_registry.spec.files import check_count, check_total
 from skill_registry.spec.model import SKILL_MD, Severity, SkillFile
-from skill_registry.spec.names import check_path_shape
+from skill_registry.spec.names import check_path_shape, is_sidecar
 from skill_registry.store import keys
 from skill_registry.store.base import StoredObject, list_all
 
@@ -140,5 +141,8 @@ class VendoredReader:
 
 def _unsafe(path: str) -> list[Diagnostic]:
     """Name the rules for which a path could leave the skill, as warnings: the rest is served."""
+    if is_sidecar(path):
+        message = f"`{path}` was left out: the registry keeps versions in files of that name."
+        return [warning("file_ignored", message, place=Place(path))]
     found = (fault for fault in check_path_shape(path) if fault.code != "path_not_nfc")
     return [replace(fault, severity=Severity.WARNING) for fault in found]

@@ -27,7 +27,7 @@ CODES: Mapping[str, str] = {
     "entry_special": "An entry is a device, a pipe or a socket.",
     "entry_duplicate": "Two entries have the same path.",
     "entry_outside_skill": "A file lies beside the skill's folder, not in it.",
-    "file_ignored": "A file that a system or a tool left in the upload was not stored.",
+    "file_ignored": "A file that a system or a tool left, or of a reserved name, was not stored.",
     # The files
     "skill_md_missing": "There is no SKILL.md at the root or in the one top-level folder.",
     "skill_md_too_deep": "The only SKILL.md lies deeper than one folder.",
@@ -62,6 +62,8 @@ CODES: Mapping[str, str] = {
     "frontmatter_not_mapping": "The frontmatter is a list or a plain text, not `key: value` lines.",
     "frontmatter_repaired": "A value that needed quotes was read as if it had them.",
     "body_empty": "There is no text after the frontmatter.",
+    "reference_case": "The text names a file in another letter case than it has.",
+    "reference_missing": "The text names a file that the skill does not have.",
     # YAML
     "control_character": "The frontmatter holds a character that YAML does not allow.",
     "yaml_colon": "A value holds an unquoted colon followed by a blank.",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from skill_registry.spec.diagnostics import Place, error, first_of_each
-from skill_registry.spec.model import DEFAULT_LIMITS, SKILL_MD, VERSION_SIDECAR
-from skill_registry.spec.names import check_path, find_collisions, shown_path
+from skill_registry.spec.model import DEFAULT_LIMITS, SKILL_MD
+from skill_registry.spec.names import check_path, find_collisions, is_sidecar, shown_path
 from skill_registry.spec.text import shown
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def without_sidecar(files: Iterable[SkillFile]) -> tuple[SkillFile, ...]:
     """Leave out ``.version``: the registry writes it, an author's copy of it means nothing."""
-    return tuple(file for file in files if file.path != VERSION_SIDECAR)
+    return tuple(file for file in files if not is_sidecar(file.path))
 
 
 def skill_md_of(files: Iterable[SkillFile]) -> SkillFile | None:

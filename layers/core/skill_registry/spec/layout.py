@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from skill_registry.spec.diagnostics import Place, error, first_of_each, warning
 from skill_registry.spec.files import missing_skill_md
 from skill_registry.spec.model import SKILL_MD, VERSION_SIDECAR, SkillFile
-from skill_registry.spec.names import check_path_shape, shown_path
+from skill_registry.spec.names import check_path_shape, is_sidecar, shown_path
 from skill_registry.spec.text import shown
 
 if TYPE_CHECKING:
@@ -81,7 +81,13 @@ def plan(paths: Sequence[str]) -> Layout:
     found.extend(_outside(kept, root))
     inside = {path: path[len(root) :] for path in kept if path.startswith(root)}
     found.extend(_rename_skill_md(inside))
-    targets = {path: target for path, target in inside.items() if target != VERSION_SIDECAR}
+    targets = {path: target for path, target in inside.items() if not is_sidecar(target)}
+    for path, target in inside.items():
+        if is_sidecar(target) and target != VERSION_SIDECAR:
+            message = (
+                f"{shown(path)} was ignored: the registry keeps versions in files of that name."
+            )
+            found.append(warning("file_ignored", message, place=Place(shown_path(path))))
     return Layout(targets, tuple(found))
 
 

@@ -162,9 +162,18 @@ def clean_path(path: str | None) -> str:
     for candidate in (path, unquote(path)):
         if broken := check_path_shape(candidate):
             raise PathInvalid(f"{broken[0].message} Ask for one of the skill's listed files.")
-    if path == VERSION_SIDECAR:
+    if is_sidecar(path):
         raise FileNotFound(f"The skill has no file {path}.")
     return path
+
+
+def is_sidecar(path: str) -> bool:
+    """Tell whether a path is of a version sidecar, at any depth.
+
+    Policies of S3 protect ``.version`` by a pattern that cannot tell a skill's root from what lies
+    below it, so that a skill has no file of that name anywhere.
+    """
+    return path.rsplit("/", 1)[-1] == VERSION_SIDECAR
 
 
 def find_collisions(paths: Iterable[str]) -> list[Diagnostic]:

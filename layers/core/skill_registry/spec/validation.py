@@ -13,11 +13,13 @@ from skill_registry.spec.files import check_files, skill_md_of, without_sidecar
 from skill_registry.spec.frontmatter import read_document
 from skill_registry.spec.model import DEFAULT_LIMITS, Report, Severity, has_errors
 from skill_registry.spec.names import check_skill_name
+from skill_registry.spec.references import check_references
 from skill_registry.spec.text import shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from skill_registry.spec.frontmatter import Document
     from skill_registry.spec.layout import ArchiveContents
     from skill_registry.spec.model import Diagnostic, Limits, SkillFile, SkillMeta
 
@@ -59,7 +61,14 @@ def check_skill(
     if known_agents is not None:
         _check_known_agents(fields, meta, known_agents)
     diagnostics.extend(fields.diagnostics)
+    diagnostics.extend(_check_references(document, kept))
     return Report(None if has_errors(diagnostics) else meta, tuple(diagnostics))
+
+
+def _check_references(document: Document, files: Sequence[SkillFile]) -> list[Diagnostic]:
+    head = document.data[: document.body_offset].decode("utf-8", "replace")
+    paths = frozenset(file.path for file in files)
+    return check_references(head + document.body, len(head), paths)
 
 
 def check_contents(

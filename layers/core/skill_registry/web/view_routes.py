@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from skill_registry.catalog.viewing import Bundle, View, ViewSkill
 from skill_registry.errors import RequestInvalid, TooLarge
-from skill_registry.spec.model import VERSION_SIDECAR
 from skill_registry.web.http import JSON, Request, Response, json_response, revalidated
 
 if TYPE_CHECKING:
@@ -87,7 +86,6 @@ def _document(seen: View) -> dict[str, Any]:
     document["files"] = [
         {"path": f.path, "size": len(f.data), "sha256": f.sha256, "mode": f.mode}
         for _, f in sorted(seen.loaded.files.items())
-        if f.path != VERSION_SIDECAR
     ]
     document["metadata"] = _metadata(seen.loaded)
     if seen.loaded.diagnostics:
