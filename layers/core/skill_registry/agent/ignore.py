@@ -15,6 +15,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skill_registry.agent.globs import linear
 from skill_registry.spec.model import Diagnostic, Severity
 from skill_registry.spec.text import shown
 
@@ -110,4 +111,8 @@ def _read_line(line: str, meant: Callable[[str], str]) -> list[Rule]:
         # A bracket in a bracket makes Python's regular expressions warn; git gives it no meaning.
         warnings.simplefilter("ignore", FutureWarning)
         patterns = GitIgnoreSpec.from_lines([bare.removesuffix("/")]).patterns
-    return [Rule(pattern, directories_only) for pattern in patterns if pattern.include is not None]
+    return [
+        Rule(linear(pattern), directories_only)
+        for pattern in patterns
+        if pattern.include is not None
+    ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from skill_registry.spec.diagnostics import Place, error, first_of_each, warning
 from skill_registry.spec.files import missing_skill_md
 from skill_registry.spec.model import SKILL_MD, VERSION_SIDECAR, SkillFile
-from skill_registry.spec.names import check_path_shape, is_sidecar, shown_path
+from skill_registry.spec.names import check_path_shape, find_collisions, is_sidecar, shown_path
 from skill_registry.spec.text import shown
 
 if TYPE_CHECKING:
@@ -65,14 +65,19 @@ def plan(paths: Sequence[str]) -> Layout:
     """
     found: list[Diagnostic] = []
     kept: list[str] = []
+    decomposed: list[str] = []
     for path in paths:
         if broken := check_path_shape(path):
             found.extend(broken)
+            if {fault.code for fault in broken} == {"path_not_nfc"}:
+                decomposed.append(path)
         elif who := _who_left(path):
             message = f"{shown(path)} was ignored: {who} left it there."
             found.append(warning("file_ignored", message, place=Place(shown_path(path))))
         else:
             kept.append(path)
+    if decomposed:
+        found.extend(find_collisions([*kept, *decomposed]))
     found = first_of_each(found)
     root, faults = _find_root(kept)
     found.extend(faults)
@@ -111,19 +116,31 @@ def _find_root(paths: Sequence[str]) -> tuple[str | None, list[Diagnostic]]:
     roots = sorted({path.rsplit("/", 1)[0] + "/" for path in entries if path.count("/") == 1})
     if len(roots) == 1:
         return roots[0], []
-    if roots:
+    if not roots:
+        roots = _deeper_roots(entries)
+    if len(roots) > 1:
         listed = ", ".join(shown(root + SKILL_MD) for root in roots[:_MOST_LISTED])
         message = f"The archive holds {len(roots)} skills: {listed}."
         hint = "Publish each skill in an archive of its own."
         return None, [error("several_skills", message, hint=hint)]
-    if entries:
-        deepest = min(entries, key=lambda path: (path.count("/"), path))
+    if roots:
+        deepest = roots[0] + SKILL_MD
         name = deepest.split("/")[-2]
         message = f"{shown(deepest)} lies too deep in the archive."
         hint = f"It may be {SKILL_MD} or {name}/{SKILL_MD}: pack the skill's own folder."
         place = Place(shown_path(deepest))
         return None, [error("skill_md_too_deep", message, place=place, hint=hint)]
     return None, [missing_skill_md(paths)]
+
+
+def _deeper_roots(entries: Sequence[str]) -> list[str]:
+    """Return the folders of the outermost skills that lie deeper than a skill may."""
+    folders = sorted({path.rsplit("/", 1)[0] + "/" for path in entries}, key=len)
+    roots: list[str] = []
+    for folder in folders:
+        if not any(folder.startswith(root) for root in roots):
+            roots.append(folder)
+    return sorted(roots)
 
 
 def _outside(paths: Sequence[str], root: str) -> list[Diagnostic]:

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 CONVENTIONAL = frozenset({"references", "resources", "scripts", "assets"})
 MOST_TOLD = 20
 
-_LINK = re.compile(r"\]\(<?([^)\s>]{1,255})>?(?:\s[^)]{0,200})?\)")
+# Possessive throughout, so that a text of nothing but brackets is read in one go.
+_LINK = re.compile(r"\]\(<?+([^)(\s<>]{1,255}+)>?+(?:\s[^)(]{0,200}+)?+\)")
 _PATH = re.compile(
-    r"(?<![\w./:@$~*{<%-])(?:\./)?((?:[\w-]+/){0,9}[\w-]+\.[A-Za-z0-9]{1,8})(?![\w/*{<-])"
+    r"(?<![\w./:@$~*{<%-])(?:\./)?+((?:[\w-]++/){0,9}+[\w-]++\.[A-Za-z0-9]{1,8}+)(?![\w/*{<-])"
 )
 # A target without a dot or a slash is a placeholder as often as a file.
 _TARGET = re.compile(r"(?=[^/]*[./])[\w.@+-][\w./@+ -]*")
