@@ -25,6 +25,7 @@ from local_stack.http_events import (
 )
 from local_stack.routing import RouteTable
 from local_stack.template import Route
+from skill_registry.agent.retries import RetryPolicy
 from skill_registry.errors import Forbidden, RequestInvalid
 from skill_registry.store.base import Lost, StoredObject
 from skill_registry.store.memory import MemorySkillStore
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
     from skill_registry.store.base import UploadTarget
 
+# A client in a test tries as often as a real one and waits for nothing.
+QUICK = RetryPolicy(attempts=4, base=0.001)
 SIGNATURE = "X-Amz-Signature"
 # What an HTTP library sends of its own accord.
 _LIBRARY_HEADERS = {"host", "connection", "accept", "accept-encoding", "user-agent"}

@@ -19,30 +19,9 @@ from skill_registry.agent.problems import (
     TransferFailed,
 )
 from skill_registry.agent.requests import Precondition
-from skill_registry.agent.retries import RetryPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-QUICK = RetryPolicy(attempts=4, base=0.001)
-
-
-@pytest.fixture
-def registry() -> Iterator[Loopback]:
-    with Loopback() as running:
-        yield running
-
-
-@pytest.fixture
-def naps() -> list[float]:
-    """Seconds that the client slept, had it slept."""
-    return []
-
-
-@pytest.fixture
-def client(registry: Loopback, naps: list[float]) -> Iterator[RegistryClient]:
-    with RegistryClient(registry.url, retry=QUICK, sleep=naps.append) as made:
-        yield made
+    pass
 
 
 def _header(registry: Loopback, index: int, name: str) -> str | None:

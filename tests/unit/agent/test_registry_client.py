@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from house import zipped
-from loopback import Fault, Loopback
+from loopback import QUICK, Fault, Loopback
 
 from skill_registry.agent.client import RegistryClient
 from skill_registry.agent.problems import (
@@ -16,32 +16,12 @@ from skill_registry.agent.problems import (
     RegistryUnreachable,
     TransferFailed,
 )
-from skill_registry.agent.retries import RetryPolicy
 from skill_registry.errors import RequestInvalid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
-QUICK = RetryPolicy(attempts=4, base=0.001)
 BUSY = b'{"status": 503, "code": "store_unavailable", "detail": "The store did not answer."}'
-
-
-@pytest.fixture
-def registry() -> Iterator[Loopback]:
-    with Loopback() as running:
-        yield running
-
-
-@pytest.fixture
-def naps() -> list[float]:
-    """Seconds that the client slept, had it slept."""
-    return []
-
-
-@pytest.fixture
-def client(registry: Loopback, naps: list[float]) -> Iterator[RegistryClient]:
-    with RegistryClient(registry.url, retry=QUICK, sleep=naps.append) as made:
-        yield made
 
 
 def _header(registry: Loopback, index: int, name: str) -> str | None:

@@ -15,9 +15,11 @@ from skill_registry.errors import PathInvalid, SkillInvalid, Unavailable
 from skill_registry.store.base import IfAbsent, IfMatch, Lost, StoredObject, Written, list_all
 from skill_registry.store.directory import DirectorySkillStore
 from skill_registry.store.files import write_atomically
+from skill_registry.web.settings import Settings
+from skill_registry.web.wiring import make_store
 
 if TYPE_CHECKING:
-    from skill_registry.store.base import ObjectInfo
+    from skill_registry.store.base import ObjectInfo, SkillStore
 
 SKILL_MD = b"---\nname: example\ndescription: An example.\n---\nBody\n"
 KEY = "skills/system/example/SKILL.md"
@@ -30,7 +32,7 @@ def info(store: DirectorySkillStore, key: str) -> ObjectInfo:
     return found
 
 
-def keys(store: DirectorySkillStore, prefix: str = "") -> list[str]:
+def keys(store: SkillStore, prefix: str = "") -> list[str]:
     return [found.key for found in list_all(store, prefix)]
 
 
@@ -341,19 +343,22 @@ def test_strict_names_every_offending_path_and_says_why(tmp_path: Path) -> None:
 
 def test_strict_lets_warnings_pass(tmp_path: Path) -> None:
     make(tmp_path / "other-name" / "SKILL.md", SKILL_MD)
-    DirectorySkillStore(tmp_path, strict=True)
+    assert keys(DirectorySkillStore(tmp_path, strict=True)) == ["skills/system/other-name/SKILL.md"]
+
+
+def opened(environment: dict[str, str]) -> SkillStore:
+    """Open the store that the environment names, as the functions do."""
+    return make_store(Settings.read(environment), environment)
 
 
 def test_the_environment_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path / "skills" / "example" / "SKILL.md", b"broken")
     make(tmp_path / "mine" / "other" / "SKILL.md", SKILL_MD)
     monkeypatch.chdir(tmp_path)
-    assert keys(DirectorySkillStore.from_environment({})) == [KEY]
-    assert keys(DirectorySkillStore.from_environment({"SKILLS_DIR": ""})) == [KEY]
+    assert keys(opened({})) == [KEY]
+    assert keys(opened({"SKILLS_DIR": ""})) == [KEY]
     environment = {"SKILLS_DIR": str(tmp_path / "mine"), "SKILLS_STRICT": "true"}
-    assert keys(DirectorySkillStore.from_environment(environment)) == [
-        "skills/system/other/SKILL.md"
-    ]
+    assert keys(opened(environment)) == ["skills/system/other/SKILL.md"]
 
 
 @pytest.mark.parametrize("flag", ["1", "true", "TRUE"])
@@ -361,16 +366,16 @@ def test_the_environment_turns_strict_mode_on(tmp_path: Path, flag: str) -> None
     make(tmp_path / "example" / "SKILL.md", b"broken")
     environment = {"SKILLS_DIR": str(tmp_path), "SKILLS_STRICT": flag}
     with pytest.raises(SkillInvalid, match="example"):
-        DirectorySkillStore.from_environment(environment)
+        opened(environment)
 
 
 @pytest.mark.parametrize("flag", ["", "0", "false", "False"])
 def test_the_environment_leaves_strict_mode_off(tmp_path: Path, flag: str) -> None:
     make(tmp_path / "example" / "SKILL.md", b"broken")
     environment = {"SKILLS_DIR": str(tmp_path), "SKILLS_STRICT": flag}
-    assert keys(DirectorySkillStore.from_environment(environment)) == [KEY]
+    assert keys(opened(environment)) == [KEY]
 
 
 def test_an_unclear_strict_flag_is_refused() -> None:
     with pytest.raises(ValueError, match="SKILLS_STRICT"):
-        DirectorySkillStore.from_environment({"SKILLS_STRICT": "maybe"})
+        opened({"SKILLS_STRICT": "maybe"})

@@ -86,19 +86,6 @@ class DirectorySkillStore:
         if strict:
             self._check_skills()
 
-    @classmethod
-    def from_environment(cls, environ: Mapping[str, str]) -> DirectorySkillStore:
-        """Open the folder that ``SKILLS_DIR`` names (``./skills``), strict if ``SKILLS_STRICT``.
-
-        Raises:
-            ValueError: ``SKILLS_STRICT`` is none of 1, true, 0, false or empty.
-            SkillInvalid: In strict mode.
-        """
-        flag = environ.get("SKILLS_STRICT", "").strip().lower()
-        if flag not in ("", "0", "1", "false", "true"):
-            raise ValueError(f"SKILLS_STRICT must be true or false, not {flag!r}")
-        return cls(Path(environ.get("SKILLS_DIR") or "skills"), strict=flag in ("1", "true"))
-
     def get(
         self, key: str, *, if_none_match: str | None = None, if_match: str | None = None
     ) -> StoredObject | NotModified | None:

@@ -11,6 +11,7 @@ from skill_registry.spec.model import Limits
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _DIRECT = {"LOG_LEVEL", "POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE"}
 
 
@@ -85,7 +86,9 @@ class Settings:
 
 def _value(name: str, text: str, default: Any) -> Any:
     if isinstance(default, bool):
-        return text.lower() in ("1", "true", "yes")
+        if text.lower() not in _FLAGS:
+            raise SettingsError(f"{name.upper()} is true or false; it is {text!r}.")
+        return _FLAGS[text.lower()]
     if isinstance(default, int):
         if not text.isdecimal():
             raise SettingsError(f"{name.upper()} is a whole number, 0 or more; it is {text!r}.")
