@@ -8,6 +8,7 @@ from typing import Any
 
 from house import House, http_event
 
+from skill_registry.web import contract
 from skill_registry.web.settings import Settings
 
 ADMIN_ROLE = "arn:aws:iam::000000000000:role/admin"
@@ -23,17 +24,17 @@ class Client:
     def __init__(self, house: House) -> None:
         registry = house.registry
         self.apis = {
-            "GET /skills": registry.list_api(),
             "$default": registry.list_api(),
-            "GET /skills/{name}": registry.view_api(),
-            "GET /skills/{name}/bundle": registry.view_api(),
+            **dict.fromkeys(contract.LIST_ROUTES, registry.list_api()),
+            **dict.fromkeys(contract.VIEW_ROUTES, registry.view_api()),
+            **dict.fromkeys(contract.UPLOAD_ROUTES, registry.upload_api()),
+            **dict.fromkeys(contract.MAINTENANCE_ROUTES, registry.maintenance_api()),
         }
-        self._upload = registry.upload_api()
 
     def send(self, route: str, **more: Any) -> tuple[int, Any, dict[str, str]]:
         """Return status, body (JSON read, else bytes or text) and headers."""
         event = http_event(route, **more)
-        result = self.apis.get(route, self._upload).answer(event)
+        result = self.apis[route].answer(event)
         body: Any = result["body"]
         if result["isBase64Encoded"]:
             body = base64.b64decode(body)

@@ -112,6 +112,7 @@ class Loopback:
             **dict.fromkeys(contract.LIST_ROUTES, registry.list_api()),
             **dict.fromkeys(contract.VIEW_ROUTES, registry.view_api()),
             **dict.fromkeys(contract.UPLOAD_ROUTES, registry.upload_api()),
+            **dict.fromkeys(contract.MAINTENANCE_ROUTES, registry.maintenance_api()),
         }
         self._default = registry.list_api()
         self._routes = RouteTable(
@@ -250,7 +251,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._send(Reply(fault.status, tuple(fault.headers.items()), fault.body))
 
-    do_GET = do_PUT = do_POST = do_DELETE = _handle  # noqa: N815  # the names are http.server's
+    # The names are http.server's.
+    do_GET = do_PUT = do_POST = do_PATCH = do_DELETE = _handle  # noqa: N815
 
     def _send(self, reply: Reply) -> None:
         self.send_response(reply.status)

@@ -1,4 +1,4 @@
-"""Refresh metadata: S3 events from the queue, and the scheduled reconcile."""
+"""Refresh metadata: S3 events from the queue, the scheduled reconcile, maintenance on demand."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skill_registry.catalog.findings import FINDINGS
 from skill_registry.spec.diagnostics import CODES
 from skill_registry.web.codes import PROBLEMS
 
@@ -24,7 +25,11 @@ def table(meanings: Mapping[str, str]) -> str:
 
 def filled(text: str) -> str:
     """Return the document with every marked place made anew."""
-    parts = {"problems": table(PROBLEMS), "diagnostics": table(CODES)}
+    parts = {
+        "problems": table(PROBLEMS),
+        "diagnostics": table(CODES),
+        "findings": table(FINDINGS),
+    }
     return _PLACE.sub(lambda match: match[1] + parts[match[2]] + match[3], text)
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skill_registry import __version__
-from skill_registry_cli import publishing, reading, validating
-from skill_registry_cli.failures import DONE, UNUSABLE
+from skill_registry_cli import history, operating, publishing, reading, validating
+from skill_registry_cli.failures import DONE, REFUSED, UNUSABLE
 from skill_registry_cli.session import DEFAULT_URL, Session, read_claims
 from skill_registry_cli.terminal import Terminal
 
@@ -28,6 +28,17 @@ app.command()(publishing.push)
 app.command()(validating.validate)
 app.command("list")(reading.list_skills)
 app.command()(reading.view)
+app.command()(history.versions)
+app.command()(history.diff)
+app.command()(history.rollback)
+app.command()(history.delete)
+app.command()(operating.label)
+app.command()(operating.enable)
+app.command()(operating.disable)
+app.command()(operating.purge)
+app.command()(operating.reconcile)
+app.command()(operating.doctor)
+app.add_typer(operating.catalog, name="catalog")
 
 
 def _print_version(wanted: bool) -> None:
@@ -57,7 +68,7 @@ def options(
         ),
     ] = False,
 ) -> None:
-    """Publish, check, list and view Agent Skills.
+    """Publish, check, list and view Agent Skills, and look after a registry of them.
 
     Exit codes: 0 done, 1 refused, 2 wrong usage or no registry that answers.
     """
@@ -77,6 +88,9 @@ def main(arguments: Sequence[str]) -> int:
         if not terminal.as_json:
             terminal.notice("Try `skillctl --help`.")
         return UNUSABLE
+    except typer.Abort:
+        terminal.failure("aborted", "Nothing was done.")
+        return REFUSED
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         terminal.failure("file_unreadable", f"{where}{error.strerror or error}.")

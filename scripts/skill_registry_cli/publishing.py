@@ -10,11 +10,15 @@ import typer
 
 from skill_registry.errors import RegistryError
 from skill_registry_cli.failures import exit_code
+from skill_registry_cli.options import AsJson, IfVersion, precondition
 from skill_registry_cli.packing import pack
 from skill_registry_cli.session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from skill_registry.agent.answers import Published
+    from skill_registry.spec.model import Diagnostic
     from skill_registry_cli.packing import Packed
     from skill_registry_cli.terminal import Terminal
 
@@ -33,7 +37,8 @@ def push(
         str | None, typer.Option(help="Where to publish; without it, your own default scope.")
     ] = None,
     message: Annotated[str | None, typer.Option("--message", "-m", help="What changed.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    if_version: IfVersion = None,
+    as_json: AsJson = False,
 ) -> None:
     """Publish a skill as its next version.
 
@@ -47,27 +52,31 @@ def push(
     packed: Packed | None = None
     try:
         packed = pack(path)
-        published = _send(session, terminal, packed, scope, message)
+        with (
+            session.client() as client,
+            terminal.progress(packed.name, len(packed.archive)) as progress,
+        ):
+            published = client.publish(
+                packed.name,
+                packed.archive,
+                message=message,
+                scope=scope,
+                precondition=precondition(if_version),
+                progress=progress,
+            )
     except RegistryError as error:
         terminal.refusal(error, prefix, packed.diagnostics if packed else ())
         raise typer.Exit(exit_code(error)) from error
-    diagnostics = (*packed.diagnostics, *published.diagnostics)
-    if as_json:
+    _tell(terminal, published, (*packed.diagnostics, *published.diagnostics), prefix)
+
+
+def _tell(
+    terminal: Terminal, published: Published, diagnostics: Sequence[Diagnostic], prefix: str
+) -> None:
+    if terminal.as_json:
         found = [each.to_dict() for each in diagnostics]
         terminal.document({**published.answer, "diagnostics": found})
         return
     terminal.diagnostics(diagnostics, prefix)
     same = " (the same files as the version before)" if published.unchanged else ""
     terminal.say(f"Published {published.name} v:{published.version} in {published.scope}{same}.")
-
-
-def _send(
-    session: Session, terminal: Terminal, packed: Packed, scope: str | None, message: str | None
-) -> Published:
-    with (
-        session.client() as client,
-        terminal.progress(packed.name, len(packed.archive)) as progress,
-    ):
-        return client.publish(
-            packed.name, packed.archive, message=message, scope=scope, progress=progress
-        )

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from skill_registry.errors import RegistryError
-from skill_registry_cli.failures import exit_code
+from skill_registry_cli.options import AsJson, Name, ReadScope
 from skill_registry_cli.session import Session
 
 if TYPE_CHECKING:
@@ -22,17 +21,11 @@ def list_skills(
         list[str] | None,
         typer.Option(help="Only this scope; repeat it for several, the first one wins."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the skills that you may load."""
-    session = Session.of(context)
-    terminal = session.terminal(as_json=as_json)
-    try:
-        with session.client() as client:
-            pages = list(client.list_pages(scope or (), limit=500))
-    except RegistryError as error:
-        terminal.refusal(error)
-        raise typer.Exit(exit_code(error)) from error
+    with Session.of(context).asking(as_json=as_json) as (client, terminal):
+        pages = list(client.list_pages(scope or (), limit=500))
     if as_json:
         terminal.document(_whole_listing(pages))
         return
@@ -49,7 +42,7 @@ def list_skills(
 
 def view(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The skill.")],
+    name: Name,
     path: Annotated[
         str | None,
         typer.Argument(metavar="[PATH]", help="A file in it; without one, the skill's body."),
@@ -57,24 +50,18 @@ def view(
     version: Annotated[
         str | None, typer.Option(metavar="N", help="A version's number, or @ and a label.")
     ] = None,
-    scope: Annotated[str | None, typer.Option(help="Only the skill of this scope.")] = None,
+    scope: ReadScope = None,
     raw: Annotated[
         bool, typer.Option("--raw", help="The stored bytes: SKILL.md with its frontmatter.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print a skill's body, or one of its files, byte for byte.
 
     The content goes to stdout; which version it is of goes to stderr.
     """
-    session = Session.of(context)
-    terminal = session.terminal(as_json=as_json)
-    try:
-        with session.client() as client:
-            seen = client.view_skill(name, path, version, scope, raw)
-    except RegistryError as error:
-        terminal.refusal(error)
-        raise typer.Exit(exit_code(error)) from error
+    with Session.of(context).asking(as_json=as_json) as (client, terminal):
+        seen = client.view_skill(name, path, version, scope, raw)
     if as_json:
         terminal.document(seen.answer or _document(seen))
         return

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from skill_registry.agent.client import RegistryClient
+from skill_registry.errors import RegistryError
+from skill_registry_cli.failures import exit_code
 from skill_registry_cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 
@@ -31,6 +37,17 @@ class Session:
     def terminal(self, *, as_json: bool) -> Terminal:
         """Return this process's output."""
         return Terminal(sys.stdout, sys.stderr, as_json=as_json)
+
+    @contextmanager
+    def asking(self, *, as_json: bool) -> Iterator[tuple[RegistryClient, Terminal]]:
+        """Give a client and this process's output; a refusal is printed and ends the run."""
+        terminal = self.terminal(as_json=as_json)
+        try:
+            with self.client() as client:
+                yield client, terminal
+        except RegistryError as error:
+            terminal.refusal(error)
+            raise typer.Exit(exit_code(error)) from error
 
     def client(self) -> RegistryClient:
         """Open a client; close it with ``with``."""

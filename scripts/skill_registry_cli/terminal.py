@@ -133,6 +133,11 @@ class Terminal:
             yield lambda sent, whole: bars.update(bar, completed=sent, total=whole)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where it is not one."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def printable(text: str) -> str:
     """Return a text with its control characters shown, not obeyed."""
     return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

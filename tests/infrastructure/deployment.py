@@ -85,11 +85,24 @@ class Deployment:
 
     def s3_of(self, role: str) -> Any:
         """Return an S3 client with the rights of a role of the template."""
-        if role not in self._clients:
-            arn = self.client("iam").get_role(RoleName=self.name_of(role))["Role"]["Arn"]
+        return self.s3_in_session_of(self.name_of(role))
+
+    def s3_of_anybody(self, name: str) -> Any:
+        """Return an S3 client of a role of another stack, which may do everything with S3."""
+        everything = {"Effect": "Allow", "Action": "s3:*", "Resource": "*"}
+        assume = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"AWS": "*"}}
+        iam = self.client("iam")
+        iam.create_role(RoleName=name, AssumeRolePolicyDocument=_policy(assume))
+        iam.put_role_policy(RoleName=name, PolicyName="s3", PolicyDocument=_policy(everything))
+        return self.s3_in_session_of(name)
+
+    def s3_in_session_of(self, role_name: str) -> Any:
+        """Return an S3 client in a session of a role that exists."""
+        if role_name not in self._clients:
+            arn = self.client("iam").get_role(RoleName=role_name)["Role"]["Arn"]
             answer = self.client("sts").assume_role(RoleArn=arn, RoleSessionName="session")
             keys = answer["Credentials"]
-            self._clients[role] = boto3.client(
+            self._clients[role_name] = boto3.client(
                 "s3",
                 endpoint_url=self.endpoint.url,
                 region_name=self.endpoint.region,
@@ -98,7 +111,7 @@ class Deployment:
                 aws_session_token=keys["SessionToken"],
                 verify=str(self.endpoint.certificate),
             )
-        return self._clients[role]
+        return self._clients[role_name]
 
     def outputs(self) -> dict[str, str]:
         """Return the stack's outputs."""
@@ -141,6 +154,10 @@ class Deployment:
             ticket["url"], content=data, headers=headers, verify=trusted, trust_env=False
         )
         assert sent.status_code == 200, sent.text
+
+
+def _policy(statement: dict[str, Any]) -> str:
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
 def wait_for(condition: Callable[[], Any]) -> Any:

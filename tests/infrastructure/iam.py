@@ -1,33 +1,32 @@
-"""A store that refuses what the template's roles and bucket policy refuse.
-
-It knows what the template uses of IAM: Allow statements of a role, Deny statements of the bucket,
-``*`` in resources, and the conditions on conditional writes and on the writing role.
-"""
+"""The template's policies with real names in them, and a store that refuses what they refuse."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from infrastructure.policy_evaluator import AccessRequest, applies, listed
+
 if TYPE_CHECKING:
+    from infrastructure.policy_evaluator import Statement
     from infrastructure.stack import Stack
 
     from skill_registry.store.gate import Request
 
 ACTIONS = {
-    "GET": "s3:GetObject",
-    "HEAD": "s3:GetObject",
-    "PUT": "s3:PutObject",
-    "DELETE": "s3:DeleteObject",
-    "LIST": "s3:ListBucket",
+    ("GET", False): "s3:GetObject",
+    ("HEAD", False): "s3:GetObject",
+    ("PUT", False): "s3:PutObject",
+    ("DELETE", False): "s3:DeleteObject",
+    ("DELETE", True): "s3:DeleteObjectVersion",
+    ("LIST", False): "s3:ListBucket",
+    ("LIST", True): "s3:ListBucketVersions",
 }
 BUCKET = "${Bucket.Arn}"
-
-
-def listed(value: Any) -> list[Any]:
-    """A policy's element as a list; IAM allows a single value in place of one."""
-    return value if isinstance(value, list) else [value]
+ACCOUNT = "111122223333"
+_REFERENCE = re.compile(r"\$\{([\w:]+)(\.Arn)?\}")
+_PSEUDO = {"AWS::Partition": "aws", "AWS::AccountId": ACCOUNT}
 
 
 def grants(role: dict[str, Any]) -> set[tuple[str, str]]:
@@ -39,6 +38,44 @@ def grants(role: dict[str, Any]) -> set[tuple[str, str]]:
         for action in listed(statement["Action"])
         for resource in listed(statement["Resource"])
     }
+
+
+def named(value: Any) -> Any:
+    """Put a name of the form that AWS makes in place of every reference of a policy."""
+    if isinstance(value, list):
+        return [named(item) for item in value]
+    if isinstance(value, dict):
+        return {key: named(item) for key, item in value.items()}
+    return _REFERENCE.sub(_name, value) if isinstance(value, str) else value
+
+
+def _name(reference: re.Match[str]) -> str:
+    logical_id, wants_arn = reference.groups()
+    if logical_id in _PSEUDO:
+        return _PSEUDO[logical_id]
+    name = f"registry-{logical_id}-1a2b3c"
+    if not wants_arn:
+        return name
+    if logical_id.endswith("Role"):
+        return f"arn:aws:iam::{ACCOUNT}:role/{name}"
+    return f"arn:aws:s3:::{name.lower()}"
+
+
+def bucket_statements(stack: Stack) -> list[Statement]:
+    """The statements of the bucket policy."""
+    statements: list[Statement] = named(
+        stack.properties("BucketPolicy")["PolicyDocument"]["Statement"]
+    )
+    return statements
+
+
+def role_statements(stack: Stack, role: str) -> list[Statement]:
+    """The statements of all policies of a role."""
+    return [
+        named(statement)
+        for policy in stack.properties(role)["Policies"]
+        for statement in policy["PolicyDocument"]["Statement"]
+    ]
 
 
 @dataclass
@@ -57,44 +94,34 @@ class Guard:
 
     def __post_init__(self) -> None:
         self.grants = grants(self.stack.properties(self.role))
-        self.denials = self.stack.properties("BucketPolicy")["PolicyDocument"]["Statement"]
+        self.denials = bucket_statements(self.stack)
 
     def refuses(self, request: Request) -> bool:
         """Tell whether S3 would answer 403, and remember it."""
-        action = ACTIONS[request.op]
+        action = ACTIONS[request.op, request.versioned]
         resource = BUCKET if request.op == "LIST" else f"{BUCKET}/{request.key}"
         return self.judge(action, resource, conditional=request.condition is not None)
 
     def judge(self, action: str, resource: str, *, conditional: bool) -> bool:
         """Tell whether an action is refused, by the role or by the bucket."""
-        allowing = {
-            (granted, pattern)
-            for granted, pattern in self.grants
-            if granted == action and fnmatchcase(resource, pattern)
-        }
+        request = AccessRequest(
+            action,
+            named(resource),
+            principal=named("${" + self.role + ".Arn}"),
+            if_match='"an-etag"' if conditional else None,
+        )
+        allowing = {grant for grant in self.grants if _allows(grant, request)}
         self.used |= allowing
         reasons = [] if allowing else [f"{self.role} grants no {action} on {resource}"]
         reasons += [
-            f"{item['Sid']} denies {action} on {resource} to {self.role}"
-            for item in self.denials
-            if self.denied(item, action, resource, conditional=conditional)
+            f"{statement['Sid']} denies {action} on {resource} to {self.role}"
+            for statement in self.denials
+            if applies(statement, request)
         ]
         self.refused += reasons
         return bool(reasons)
 
-    def denied(
-        self, statement: dict[str, Any], action: str, resource: str, *, conditional: bool
-    ) -> bool:
-        """Tell whether one Deny statement of the bucket applies."""
-        actions, resources = listed(statement["Action"]), listed(statement["Resource"])
-        if not any(fnmatchcase(action, pattern) for pattern in actions):
-            return False
-        if not any(fnmatchcase(resource, pattern) for pattern in resources):
-            return False
-        condition = statement.get("Condition", {})
-        if condition == {"Bool": {"aws:SecureTransport": "false"}}:
-            return False
-        writers = condition.get("ArnNotLike", {}).get("aws:PrincipalArn")
-        if writers is not None:
-            return "${" + self.role + ".Arn}" not in writers
-        return not ("Null" in condition and conditional)
+
+def _allows(grant: tuple[str, str], request: AccessRequest) -> bool:
+    action, resource = grant
+    return applies({"Effect": "Allow", "Action": action, "Resource": named(resource)}, request)

@@ -7,16 +7,20 @@ left out (a golden test holds it), and layer and functions are of the architectu
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import ClientError
 from house import skill_zip
+from infrastructure.access_table import FUNCTIONS, LOOK_ALIKE, OPERATOR, USER
 from infrastructure.conftest import PROJECT, bash, requirements
 from infrastructure.deployment import Deployment, wait_for
+from infrastructure.real_requests import is_refused, sendable
 
 from local_stack.emulator import SERVICES, Emulator, Endpoint
 from local_stack.resources import make_keys
@@ -134,6 +138,19 @@ def _objects(deployment: Deployment, bucket: str) -> list[str]:
     return [entry["Key"] for entry in listing.get("Contents", ())]
 
 
+def _texts(deployment: Deployment, bucket: str) -> Iterator[str]:
+    """Yield the text of every file in every object version, also those inside of archives."""
+    s3 = deployment.client("s3")
+    for version in s3.list_object_versions(Bucket=bucket)["Versions"]:
+        named = {"Key": version["Key"], "VersionId": version["VersionId"]}
+        data = s3.get_object(Bucket=bucket, **named)["Body"].read()
+        if not zipfile.is_zipfile(io.BytesIO(data)):
+            yield data.decode(errors="replace")
+            continue
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            yield from (archive.read(name).decode() for name in archive.namelist())
+
+
 def test_the_outputs_lead_to_what_was_made(deployment: Deployment) -> None:
     outputs = deployment.outputs()
     api = deployment.name_of("Api")
@@ -168,39 +185,69 @@ def test_uploads_are_published_by_their_events_as_v1_and_v2(deployment: Deployme
 
 def test_reconcile_finds_nothing_to_repair(deployment: Deployment) -> None:
     done = deployment.invoke("RefreshMetadataFunction", {"action": "reconcile"})
-    assert done == {"uploads": [], "repaired": [], "failed": []}
+    assert {"uploads", "repaired", "failed", "pruned"} <= set(done)
+    assert {name: what for name, what in done.items() if what} == {}
 
 
-@pytest.mark.parametrize(
-    ("role", "allowed", "refused"),
-    [
-        ("ViewSkillRole", "registry/system/x/snapshots/1.zip.tmp", "skills/system/x/SKILL.md"),
-        ("UploadSkillRole", "uploads/somebody/1.tmp", "registry/access.json"),
-        ("RefreshMetadataRole", "uploads/somebody/1.json", "uploads/somebody/1.tmp"),
-    ],
-)
-def test_a_function_has_the_rights_of_its_role_and_no_more(
-    deployment: Deployment, bucket: str, role: str, allowed: str, refused: str
-) -> None:
-    s3 = deployment.s3_of(role)
-    s3.put_object(Bucket=bucket, Key=allowed, Body=b"1")
-    with pytest.raises(ClientError, match="AccessDenied"):
-        s3.put_object(Bucket=bucket, Key=refused, Body=b"1")
-
-
-def test_who_may_do_everything_with_the_bucket_still_writes_no_records(
+def test_a_purge_leaves_the_bytes_in_no_version_of_any_object(
     deployment: Deployment, bucket: str
 ) -> None:
+    assert {"one", "two"} <= set(_texts(deployment, bucket))
+    body = json.dumps({"version": 1, "reason": "leaked"})
+    done = deployment.call("POST /skills/{name}/purge", path={"name": NAME}, body=body)
+    assert done["removed"] > 0
+    texts = set(_texts(deployment, bucket))
+    assert "one" not in texts
+    assert "two" in texts
+
+
+def _callers(deployment: Deployment, bucket: str) -> dict[str | None, Any]:
+    """An S3 client for everybody whom the golden table names, but other accounts and services."""
     endpoint = deployment.endpoint
-    keys = make_keys(endpoint, bucket, Function("somebody", "", PROJECT))
-    s3 = Endpoint(endpoint.url, keys, certificate=endpoint.certificate).client("s3")
-    s3.put_object(Bucket=bucket, Key="uploads.txt", Body=b"1")
-    for key in ("uploads/x/1.tmp", "registry/access.json", "skills/system/x/.version"):
-        with pytest.raises(ClientError, match="AccessDenied"):
-            s3.put_object(Bucket=bucket, Key=key, Body=b"1")
-    with pytest.raises(ClientError, match="AccessDenied"):
-        s3.delete_object(Bucket=bucket, Key="registry/system/x/revisions/00000001.zip")
-    s3.close()
+    user = make_keys(endpoint, bucket, Function("somebody", "", PROJECT))
+    return {
+        **{role: deployment.s3_of(role) for role in FUNCTIONS},
+        OPERATOR: deployment.s3_of_anybody("operator"),
+        LOOK_ALIKE: deployment.s3_of_anybody(deployment.name_of("UploadSkillRole") + "-2"),
+        USER: Endpoint(endpoint.url, user, certificate=endpoint.certificate).client("s3"),
+    }
+
+
+def test_who_may_do_what_to_the_bucket_is_as_the_golden_table_says(
+    deployment: Deployment, bucket: str
+) -> None:
+    # What is written here is not for the functions to take up.
+    deployment.client("s3").put_bucket_notification_configuration(
+        Bucket=bucket, NotificationConfiguration={}
+    )
+    callers = _callers(deployment, bucket)
+    rows = list(sendable())
+    wrong = [
+        row for row, refused in rows if is_refused(callers[row.who], bucket, row) is not refused
+    ]
+    assert wrong == []
+    assert len(rows) > 100
+    callers[USER].close()
+
+
+def test_without_tls_the_same_policy_refuses_everything(
+    deployment: Deployment,
+    bucket: str,
+    emulator_python: Path,
+    tmp_path: Path,
+) -> None:
+    policy = deployment.client("s3").get_bucket_policy(Bucket=bucket)["Policy"]
+    with Emulator(tmp_path, python=emulator_python) as emulator:
+        emulator.endpoint.make_bucket(bucket)
+        root = emulator.endpoint.client("s3")
+        keys = make_keys(emulator.endpoint, bucket, Function("somebody", "", PROJECT))
+        s3 = Endpoint(emulator.endpoint.url, keys).client("s3")
+        rows = [row for row, refused in sendable() if row.who == OPERATOR and not refused]
+        assert not any(is_refused(s3, bucket, row) for row in rows)
+        root.put_bucket_policy(Bucket=bucket, Policy=policy)
+        assert all(is_refused(s3, bucket, row) for row in rows)
+        s3.close()
+        root.close()
 
 
 # The last one, because it ends what the others use.

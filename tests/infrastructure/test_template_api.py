@@ -9,7 +9,12 @@ import pytest
 from infrastructure.conftest import TEMPLATE
 from infrastructure.stack import Stack
 
-from skill_registry.web.contract import LIST_ROUTES, UPLOAD_ROUTES, VIEW_ROUTES
+from skill_registry.web.contract import (
+    LIST_ROUTES,
+    MAINTENANCE_ROUTES,
+    UPLOAD_ROUTES,
+    VIEW_ROUTES,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +33,7 @@ ROUTES = {
     **dict.fromkeys([*_keys(*LIST_ROUTES), ANY], "ListSkillsFunction"),
     **dict.fromkeys(_keys(*VIEW_ROUTES), "ViewSkillFunction"),
     **dict.fromkeys(_keys(*UPLOAD_ROUTES), "UploadSkillFunction"),
+    **dict.fromkeys(_keys(*MAINTENANCE_ROUTES), "RefreshMetadataFunction"),
 }
 ISSUER = "https://issuer.example/realm"
 JWT = {"AuthMode": "JWT", "JwtIssuer": ISSUER, "JwtAudience": "registry,agents"}

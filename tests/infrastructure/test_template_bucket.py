@@ -1,4 +1,7 @@
-"""The bucket and its queue: what is kept, who is refused, which events are sent."""
+"""The bucket and its queue: what is kept, who is refused, which events are sent.
+
+What the policy comes to, request by request, is in `test_bucket_policy.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,11 @@ if TYPE_CHECKING:
 CREATED, REMOVED = "s3:ObjectCreated:*", "s3:ObjectRemoved:*"
 WRITERS = ("ViewSkillRole", "UploadSkillRole", "RefreshMetadataRole")
 SESSION = "arn:${AWS::Partition}:sts::${AWS::AccountId}:assumed-role"
+RECORDS = [
+    "${Bucket.Arn}/uploads/*",
+    "${Bucket.Arn}/registry/*",
+    "${Bucket.Arn}/skills/*/.version",
+]
 
 
 def _statements(stack: Stack) -> dict[str, Any]:
@@ -19,6 +27,12 @@ def _statements(stack: Stack) -> dict[str, Any]:
     statements = policy["PolicyDocument"]["Statement"]
     assert all(item["Effect"] == "Deny" and item["Principal"] == "*" for item in statements)
     return {item["Sid"]: item for item in statements}
+
+
+def _unless(*roles: str) -> dict[str, Any]:
+    arns = ["${" + role + ".Arn}" for role in roles]
+    sessions = [f"{SESSION}/${{{role}}}/*" for role in roles]
+    return {"ArnNotLike": {"aws:PrincipalArn": arns + sessions}}
 
 
 def _notifications(stack: Stack) -> list[tuple[str, str, str]]:
@@ -117,24 +131,29 @@ def test_everybody_is_refused_without_tls(stack: Stack) -> None:
 
 def test_records_are_written_by_the_functions_only(stack: Stack) -> None:
     statement = _statements(stack)["OnlyTheRegistryWritesRecords"]
-    assert statement["Action"] == "s3:PutObject"
-    assert statement["Resource"] == [
-        "${Bucket.Arn}/uploads/*",
-        "${Bucket.Arn}/registry/*",
-        "${Bucket.Arn}/skills/*/.version",
-    ]
-    roles = ["${" + role + ".Arn}" for role in WRITERS]
-    sessions = [f"{SESSION}/${{{role}}}/*" for role in WRITERS]
-    assert statement["Condition"] == {"ArnNotLike": {"aws:PrincipalArn": roles + sessions}}
+    assert statement["Action"] == ["s3:PutObject", "s3:ReplicateObject"]
+    assert statement["Resource"] == RECORDS
+    assert statement["Condition"] == _unless(*WRITERS)
 
 
-def test_revisions_and_versions_are_never_removed(stack: Stack) -> None:
-    statement = _statements(stack)["RecordsAreNeverRemoved"]
-    assert statement["Action"] == ["s3:DeleteObject", "s3:DeleteObjectVersion"]
-    assert statement["Resource"] == [
-        "${Bucket.Arn}/registry/*/revisions/*",
-        "${Bucket.Arn}/skills/*/.version",
-    ]
+def test_records_are_never_deleted(stack: Stack) -> None:
+    statement = _statements(stack)["RecordsAreNeverDeleted"]
+    assert statement["Action"] == ["s3:DeleteObject", "s3:ReplicateDelete"]
+    assert statement["Resource"] == RECORDS
+    assert "Condition" not in statement
+
+
+def test_object_versions_of_records_are_removed_by_a_purge_only(stack: Stack) -> None:
+    statement = _statements(stack)["OnlyPurgeRemovesObjectVersions"]
+    assert statement["Action"] == "s3:DeleteObjectVersion"
+    assert statement["Resource"] == ["${Bucket.Arn}/uploads/*", "${Bucket.Arn}/registry/*"]
+    assert statement["Condition"] == _unless("UploadSkillRole")
+
+
+def test_an_older_number_is_never_brought_back(stack: Stack) -> None:
+    statement = _statements(stack)["VersionsNeverGoBack"]
+    assert statement["Action"] == "s3:DeleteObjectVersion"
+    assert statement["Resource"] == "${Bucket.Arn}/skills/*/.version"
     assert "Condition" not in statement
 
 
@@ -146,11 +165,6 @@ def test_records_are_written_with_a_condition_or_not_at_all(stack: Stack) -> Non
         "Null": {"s3:if-match": "true", "s3:if-none-match": "true"},
         "Bool": {"s3:ObjectCreationOperation": "true"},
     }
-
-
-def test_the_parameter_leaves_out_that_one_statement(deploy: Deploy, stack: Stack) -> None:
-    without = _statements(deploy(EnforceConditionalWrites="false"))
-    assert set(_statements(stack)) - set(without) == {"RecordsAreWrittenConditionally"}
 
 
 def test_what_fails_five_times_waits_two_weeks(stack: Stack) -> None:

@@ -74,6 +74,16 @@ def test_the_template_and_the_settings_agree_on_every_default(stack: Stack) -> N
     assert read == replace(Settings(), registry_bucket="${Bucket}", registry_administrators=(ROLE,))
 
 
+def test_a_deployment_decides_how_much_history_it_keeps(deploy: Deploy) -> None:
+    stack = deploy(Administrators=ROLE, KeepVersions="3", KeepDays="0")
+    for function in _functions(stack).values():
+        variables = function["Environment"]["Variables"]
+        assert (variables["KEEP_VERSIONS"], variables["KEEP_DAYS"]) == ("3", "0")
+    parameters = stack.template["Parameters"]
+    assert parameters["KeepVersions"]["MinValue"] == 1
+    assert parameters["KeepDays"]["MinValue"] == 0
+
+
 def test_administrators_reach_the_functions_as_they_were_given(deploy: Deploy) -> None:
     both = f"{ROLE},{ROLE}-2"
     for function in _functions(deploy(Administrators=both)).values():
@@ -81,6 +91,7 @@ def test_administrators_reach_the_functions_as_they_were_given(deploy: Deploy) -
 
 
 def test_functions_behind_the_api_answer_before_the_gateway_gives_up(stack: Stack) -> None:
+    """Of refresh_metadata only batches and the schedule may take longer; it bounds its calls."""
     functions = _functions(stack)
     for name in set(HANDLERS) - {"RefreshMetadataFunction"}:
         assert functions[name]["Timeout"] < 30

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from infrastructure.stack import Stack
 
 GET, PUT, DELETE, LIST = "s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"
+DELETE_VERSION, LIST_VERSIONS = "s3:DeleteObjectVersion", "s3:ListBucketVersions"
 BUCKET = "${Bucket.Arn}"
 
 GRANTS = {
@@ -30,9 +31,15 @@ GRANTS = {
         (GET, f"{BUCKET}/skills/*"),
         (PUT, f"{BUCKET}/uploads/*"),
         (PUT, f"{BUCKET}/registry/*/revisions/*"),
+        (PUT, f"{BUCKET}/registry/*/settings.json"),
         (PUT, f"{BUCKET}/registry/*/catalog.json.gz"),
         (PUT, f"{BUCKET}/skills/*"),
         (DELETE, f"{BUCKET}/skills/*"),
+        (LIST_VERSIONS, BUCKET),
+        (DELETE_VERSION, f"{BUCKET}/registry/*/revisions/*"),
+        (DELETE_VERSION, f"{BUCKET}/registry/*/snapshots/*"),
+        (DELETE_VERSION, f"{BUCKET}/skills/*"),
+        (DELETE_VERSION, f"{BUCKET}/uploads/*"),
     },
     "RefreshMetadata": {
         ("sqs:ReceiveMessage", "${EventsQueue.Arn}"),
@@ -44,6 +51,7 @@ GRANTS = {
         (GET, f"{BUCKET}/skills/*"),
         (PUT, f"{BUCKET}/uploads/*.json"),
         (PUT, f"{BUCKET}/registry/*/revisions/*"),
+        (PUT, f"{BUCKET}/registry/*/settings.json"),
         (PUT, f"{BUCKET}/registry/*/catalog.json.gz"),
         (PUT, f"{BUCKET}/skills/*"),
         (DELETE, f"{BUCKET}/skills/*"),

@@ -97,6 +97,15 @@ def assert_told_the_truth(answers: dict[str, str]) -> None:
     old = answers["./scripts/skillctl view test-driven-development --version 1"]
     new = answers["./scripts/skillctl view test-driven-development"]
     assert new == old + "Name the behaviour before the function.\n"
+    stable = answers["./scripts/skillctl view test-driven-development --version @stable"]
+    assert stable == old
+    diff = answers["./scripts/skillctl diff test-driven-development"]
+    assert "\n+Name the behaviour before the function.\n" in diff
+    (back,) = (text for line, text in answers.items() if "rollback" in line and " 3" in line)
+    assert back == "Published test-driven-development v:5 in system with the files of v:3.\n"
+    (purged,) = (text for line, text in answers.items() if "purge" in line)
+    assert purged.startswith("Purged test-driven-development v:2 in system; removed ")
+    assert answers["./scripts/skillctl doctor --fix"] == ""
     puts = [json.loads(text) for line, text in answers.items() if "-X PUT" in line]
     assert [(put["state"], put["version"]) for put in puts] == [("published", 1), ("published", 2)]
     (dry,) = (json.loads(text) for line, text in answers.items() if "/validate" in line)

@@ -21,6 +21,7 @@ LOCKS = {
     "scripts/locks/cli.txt": ["project", "cli"],
     "scripts/locks/server.txt": ["server"],
     "scripts/locks/emulator.txt": ["emulator"],
+    "scripts/locks/seaweedfs.txt": ["seaweedfs"],
     "scripts/locks/infrastructure.txt": ["infrastructure"],
     "scripts/locks/dev.txt": ["project", "service", "cli", "server", "test"],
 }

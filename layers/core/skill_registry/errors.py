@@ -15,10 +15,13 @@ RegistryError
 ├── Conflict            conflict
 │   ├── VersionConflict version_conflict: carries the current version
 │   ├── UploadAlreadyUsed upload_already_used
-│   └── TicketStale     ticket_stale
+│   ├── TicketStale     ticket_stale
+│   ├── VersionInUse    version_in_use
+│   └── SettingsUnreadable settings_unreadable
 ├── Forbidden           forbidden
 ├── Unauthenticated     unauthenticated
 └── Unavailable         store_unavailable: carries ``retry_after`` seconds
+    └── RevisionDamaged revision_damaged
 
 Nothing here knows HTTP; ``web/problems.py`` maps the classes to statuses.
 """
@@ -152,6 +155,18 @@ class TicketStale(Conflict):
     code = "ticket_stale"
 
 
+class VersionInUse(Conflict):
+    """The version is the head or has a label, so its bytes cannot be purged."""
+
+    code = "version_in_use"
+
+
+class SettingsUnreadable(Conflict):
+    """The skill's ``settings.json`` is not one of ours to understand, so it is not replaced."""
+
+    code = "settings_unreadable"
+
+
 class Forbidden(RegistryError):
     """The principal is known and may not do this."""
 
@@ -172,3 +187,16 @@ class Unavailable(RegistryError):
     def __init__(self, message: str, *, retry_after: int = 1) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class RevisionDamaged(Unavailable):
+    """The stored bytes of a revision are not those that were published.
+
+    Unavailable, since a publish or a restored object brings the skill back; asking again does not.
+    """
+
+    code = "revision_damaged"
+
+    def __init__(self, message: str, *, number: int) -> None:
+        super().__init__(message, retry_after=60)
+        self.number = number

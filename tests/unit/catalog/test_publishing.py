@@ -21,8 +21,10 @@ from skill_registry.errors import (
 from skill_registry.spec.archive import read_revision
 from skill_registry.spec.layout import ArchiveContents
 from skill_registry.store import keys
+from skill_registry.store.base import all_versions
 from skill_registry.store.gate import Request
 from skill_registry.store.keys import SkillId, UploadId
+from skill_registry.store.memory import MemorySkillStore
 
 NOTES = SkillId("system", "notes")
 
@@ -250,6 +252,19 @@ def test_a_refused_upload_changes_nothing_but_its_outcome(house: House) -> None:
     outcome_key = keys.outcome(UploadId(ADMIN.hash, upload))
     assert set(after) - set(before) == {outcome_key}
     assert house.registry.uploader.outcome(ADMIN, upload)["state"] == "rejected"
+
+
+def test_an_outcome_is_written_once_however_often_the_event_comes() -> None:
+    house = House(bucket=MemorySkillStore(versioned=True))
+    good = house.upload("notes", skill_zip("notes"))
+    bad = house.upload("notes", b"no zip")
+    for _ in range(3):
+        house.deliver(*(keys.upload(UploadId(ADMIN.hash, upload)) for upload in (good, bad)))
+    states = [house.registry.uploader.outcome(ADMIN, upload)["state"] for upload in (good, bad)]
+    assert states == ["published", "rejected"]
+    for upload in (good, bad):
+        outcome = keys.outcome(UploadId(ADMIN.hash, upload))
+        assert len(list(all_versions(house.bucket, outcome))) == 1
 
 
 def test_a_refused_inline_publish_changes_nothing(house: House) -> None:

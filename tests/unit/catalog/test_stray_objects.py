@@ -91,7 +91,7 @@ def test_a_crash_behind_the_commit_does_not_fail_the_publish(
 
     house.faults.on_after = crash
     assert house.publish("notes") == 1
-    assert "publish_follow_crashed" in caplog.text
+    assert "follow_crashed" in caplog.text
     house.faults.clear()
     house.deliver(keys.sidecar(SkillId("system", "notes")))
     assert house.listed(registry=house.environment()) == {"notes": 1}

@@ -7,14 +7,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from command_line import Capture, Run
 from house import skill_zip
 from loopback import Fault, Loopback
 
 from skill_registry.catalog.principal import user_scope
-from skill_registry_cli.main import main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,25 +36,6 @@ def skill(tmp_path: Path) -> Path:
     root.mkdir()
     (root / "SKILL.md").write_text(SKILL)
     return root
-
-
-class Run:
-    """One run of the command line in this process."""
-
-    def __init__(self, capture: pytest.CaptureFixture[bytes], *arguments: str | Path) -> None:
-        capture.readouterr()
-        self.code = main([str(argument) for argument in arguments])
-        captured = capture.readouterr()
-        self.data = captured.out
-        self.out = captured.out.decode("utf-8", "replace")
-        self.err = captured.err.decode()
-
-    def document(self) -> Any:
-        """Return the one JSON document on stdout."""
-        return json.loads(self.data)
-
-
-Capture = pytest.CaptureFixture[bytes]
 
 
 def test_a_push_publishes_under_the_name_of_the_frontmatter(
@@ -82,6 +63,16 @@ def test_a_push_in_json_is_the_whole_answer_with_what_was_found_here(
     assert (run.code, run.err) == (0, "")
     assert (document["state"], document["name"], document["version"]) == ("published", "notes", 1)
     assert [found["code"] for found in document["diagnostics"]] == ["link_skipped"]
+
+
+def test_a_push_over_another_version_than_expected_is_refused(
+    skill: Path, registry: Loopback, capsysbinary: Capture
+) -> None:
+    assert Run(capsysbinary, "push", skill).code == 0
+    assert Run(capsysbinary, "push", skill, "--if-version", "1").code == 0
+    late = Run(capsysbinary, "push", skill, "--if-version", "1", "--json")
+    assert (late.code, late.document()["current"]) == (1, 2)
+    assert registry.house.listed() == {"notes": 2}
 
 
 def test_a_push_goes_to_the_scope_and_under_the_identity_that_are_asked_for(

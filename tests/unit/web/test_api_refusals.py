@@ -29,7 +29,7 @@ def client(house: House) -> Client:
         ("GET", "/nowhere", 404, "route_not_found", None),
         ("GET", "/", 404, "route_not_found", None),
         ("POST", "/skills", 405, "method_not_allowed", "GET"),
-        ("PATCH", "/skills/notes", 405, "method_not_allowed", "DELETE, GET, PUT"),
+        ("POST", "/skills/notes", 405, "method_not_allowed", "DELETE, GET, PATCH, PUT"),
         ("GET", "/uploads", 405, "method_not_allowed", "POST"),
     ],
 )

@@ -110,13 +110,18 @@ class UploadTicket:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A publish that is visible. ``unchanged`` says that the bytes were those of the head."""
+    """A publish that is visible.
+
+    ``unchanged`` says that the bytes were those of the head, ``restores`` which version a rollback
+    went back to.
+    """
 
     name: str
     scope: str
     version: int
     sha256: str | None
     unchanged: bool
+    restores: int | None
     upload_id: str | None
     diagnostics: tuple[Diagnostic, ...]
     answer: Mapping[str, Any] = field(repr=False, compare=False)

@@ -1,31 +1,25 @@
 """The client of the registry's HTTP API.
 
-Requests, retries and reading are pure and live in modules of their own; what is here is the order
-of the calls, the state (connections and ETags), and nothing else.
+Requests, retries and reading are pure and live in modules of their own; what is here, in
+``history.py`` and in ``operating.py``, is the order of the calls, and nothing else.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import time
 import uuid
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING
 
-import httpx
-
-from skill_registry import __version__
 from skill_registry.agent import bundles, reading, requests, transfers
 from skill_registry.agent.answers import View
-from skill_registry.agent.etags import EtagCache
-from skill_registry.agent.problems import AnswerInvalid, unreachable
-from skill_registry.agent.requests import NO_PRECONDITION, Call, Precondition
-from skill_registry.agent.retries import REGISTRY_STATUSES, STORE_STATUSES, RetryPolicy
+from skill_registry.agent.history import HistoryCalls
+from skill_registry.agent.operating import OperatorCalls
+from skill_registry.agent.problems import AnswerInvalid
+from skill_registry.agent.requests import NO_PRECONDITION, Precondition
 from skill_registry.spec.model import SKILL_MD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from types import TracebackType
+    from collections.abc import Iterator, Mapping, Sequence
 
     from skill_registry.agent.answers import (
         Bundle,
@@ -37,71 +31,20 @@ if TYPE_CHECKING:
     )
     from skill_registry.agent.transfers import Progress
 
-_TIMEOUT = httpx.Timeout(30.0, connect=5.0)
-# A proxy that the environment names cannot reach this machine's own local server.
-_DIRECT: Final[Mapping[str, None]] = {
-    f"all://{host}": None for host in ("127.0.0.1", "localhost", "[::1]")
-}
 
-
-class RegistryClient:
+class RegistryClient(HistoryCalls, OperatorCalls):
     """One registry, over HTTP. May be shared by threads; close it, or use it in ``with``.
 
-    Args:
-        url: The registry's address; a path in it is kept.
-        auth: Signs or marks the requests to the registry, and only those.
-        claims: The local identity that the local server takes for JWT claims. A deployed registry
-            does not look at it.
-        timeout: Seconds, for each connect, read and write.
-        retry: How patient to be.
-        sleep: Waits that many seconds.
-
-    Raises:
-        RequestInvalid: ``url`` is no HTTP address.
-
-    Every method raises ``RegistryProblem`` when the registry refuses, ``RegistryUnreachable`` when
-    nothing answers, and ``AnswerInvalid`` when something else than a registry answers.
+    ``Connection`` says what it is made from. Every method raises ``RegistryProblem`` when the
+    registry refuses, ``RegistryUnreachable`` when nothing answers, and ``AnswerInvalid`` when
+    something else than a registry answers.
     """
-
-    def __init__(
-        self,
-        url: str,
-        *,
-        auth: httpx.Auth | None = None,
-        claims: Mapping[str, object] | None = None,
-        timeout: float | httpx.Timeout = _TIMEOUT,
-        retry: RetryPolicy | None = None,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._base = requests.registry_url(url)
-        headers = {"User-Agent": f"skill-registry/{__version__}", "Accept": "application/json"}
-        if claims is not None:
-            headers["X-Local-Claims"] = json.dumps(claims)
-        transfers.hide_signatures()
-        # Two clients, so that no credential of the registry can reach the object store. One TLS
-        # context for both: reading the system's certificates is what takes the time here.
-        tls = httpx.create_ssl_context()
-        self._api = httpx.Client(
-            auth=auth, headers=headers, timeout=timeout, verify=tls, mounts=_DIRECT
-        )
-        self._store = httpx.Client(timeout=timeout, verify=tls, mounts=_DIRECT)
-        self._retry = retry or RetryPolicy()
-        self._sleep = sleep
-        self._etags: EtagCache[Listing] = EtagCache()
 
     def list_skills(
         self, scopes: Sequence[str] = (), *, limit: int | None = None, cursor: str | None = None
     ) -> Listing:
         """Return one page of the listing; an unchanged one costs a 304 and is not read again."""
-        call = requests.list_skills(scopes, limit, cursor)
-        known = self._etags.get(call)
-        headers = {} if known is None else {"If-None-Match": known.etag}
-        response = self._call(call, headers)
-        if response.status_code == 304 and known is not None:
-            return known.value
-        listing = reading.read_listing(response)
-        self._etags.put(call, response.headers.get("etag"), listing)
-        return listing
+        return self._read(requests.list_skills(scopes, limit, cursor), reading.read_listing)
 
     def list_pages(
         self, scopes: Sequence[str] = (), *, limit: int | None = None
@@ -247,62 +190,3 @@ class RegistryClient:
     def validate(self, skill: bytes | Mapping[str, str], name: str | None = None) -> Validation:
         """Return the diagnostics that a publish would have; nothing is stored."""
         return reading.read_validation(self._call(requests.validate(name, skill)))
-
-    def close(self) -> None:
-        """Close every connection."""
-        self._api.close()
-        self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def _call(self, call: Call, headers: Mapping[str, str] | None = None) -> httpx.Response:
-        def build() -> httpx.Request:
-            return self._api.build_request(
-                call.method,
-                self._base + call.target,
-                headers={**call.headers, **(headers or {})},
-                content=call.body,
-            )
-
-        return self._send(self._api, build, REGISTRY_STATUSES)
-
-    def _transfer(self, build: Callable[[], httpx.Request]) -> httpx.Response:
-        return self._send(self._store, build, STORE_STATUSES)
-
-    def _send(
-        self,
-        client: httpx.Client,
-        build: Callable[[], httpx.Request],
-        statuses: frozenset[int],
-    ) -> httpx.Response:
-        started = time.monotonic()
-        attempt = 1
-        while True:
-            request = build()
-            outcome: httpx.Response | httpx.HTTPError
-            try:
-                outcome = client.send(request)
-            except httpx.HTTPError as error:
-                outcome = error
-            wait = self._retry.pause(
-                outcome,
-                attempt=attempt,
-                elapsed=time.monotonic() - started,
-                statuses=statuses,
-            )
-            if wait is None:
-                break
-            self._sleep(wait)
-            attempt += 1
-        if isinstance(outcome, httpx.Response):
-            return outcome
-        raise unreachable(request.url, outcome) from outcome

@@ -60,6 +60,28 @@ class Fields:
             raise self._wrong(name, "an object of texts")
         return value
 
+    def wholes(self, name: str) -> Mapping[str, int]:
+        """Return an object member whose values are integers, empty where it is missing."""
+        return {key: Fields(self.mapping(name)).whole(key) for key in self.mapping(name)}
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """Return a list of texts, empty where it is missing or null."""
+        value = self.values.get(name) or []
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self._wrong(name, "a list of texts")
+        return tuple(value)
+
+    def numbers(self, name: str) -> tuple[int, ...]:
+        """Return a list of integers, empty where it is missing or null."""
+        value = self.values.get(name) or []
+        if not isinstance(value, list) or not all(type(item) is int for item in value):
+            raise self._wrong(name, "a list of integers")
+        return tuple(value)
+
+    def maybe_object(self, name: str) -> Fields | None:
+        """Return an object member, None where it is missing or null."""
+        return None if self.values.get(name) is None else Fields(self.mapping(name))
+
     def items(self, name: str, *, required: bool = True) -> list[Fields]:
         """Return a list of objects; empty where it is missing and not required."""
         value = self.values.get(name)

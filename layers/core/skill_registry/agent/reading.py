@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def read_listing(response: httpx.Response) -> Listing:
     """Read a page of the listing."""
-    answer = _fields(response)
+    answer = read_fields(response)
     versions = answer.mapping("catalog_version")
     return Listing(
         skills=tuple(_listed(item) for item in answer.items("skills")),
@@ -45,7 +45,7 @@ def read_listing(response: httpx.Response) -> Listing:
 
 def read_view(response: httpx.Response) -> View | TooLong:
     """Read a skill's body or file."""
-    answer = _fields(response)
+    answer = read_fields(response)
     if answer.values.get("content") is None:
         link = Fields({**answer.values, **answer.mapping("bundle")})
         return TooLong(answer.text("path"), _bundle(link))
@@ -87,12 +87,12 @@ def read_raw_view(response: httpx.Response, name: str, path: str | None) -> View
 
 def read_bundle(response: httpx.Response) -> Bundle:
     """Read where a bundle lies."""
-    return _bundle(_fields(response))
+    return _bundle(read_fields(response))
 
 
 def read_ticket(response: httpx.Response) -> UploadTicket:
     """Read leave to upload."""
-    answer = _fields(response)
+    answer = read_fields(response)
     method = answer.text("method")
     if method not in {"PUT", "POST"}:
         raise AnswerInvalid(f"The registry asks for an upload by {method!r}, not by PUT or POST.")
@@ -110,13 +110,14 @@ def read_ticket(response: httpx.Response) -> UploadTicket:
 
 def read_published(response: httpx.Response) -> Published:
     """Read an acknowledged publish."""
-    answer = _fields(response)
+    answer = read_fields(response)
     return Published(
         name=answer.text("name"),
         scope=answer.text("scope"),
         version=answer.whole("version"),
         sha256=answer.maybe_text("sha256"),
         unchanged=answer.values.get("unchanged") is True,
+        restores=answer.maybe_whole("restores"),
         upload_id=answer.maybe_text("upload_id"),
         diagnostics=read_diagnostics(answer.values.get("diagnostics")),
         answer=answer.values,
@@ -125,7 +126,7 @@ def read_published(response: httpx.Response) -> Published:
 
 def read_upload_state(response: httpx.Response) -> UploadState:
     """Read what became of an upload."""
-    answer = _fields(response)
+    answer = read_fields(response)
     return UploadState(
         upload_id=answer.text("upload_id"),
         state=answer.text("state"),
@@ -139,7 +140,7 @@ def read_upload_state(response: httpx.Response) -> UploadState:
 
 def read_validation(response: httpx.Response) -> Validation:
     """Read the diagnostics of a dry run."""
-    answer = _fields(response)
+    answer = read_fields(response)
     return Validation(
         valid=answer.values.get("valid") is True,
         name=answer.maybe_text("name"),
@@ -163,7 +164,8 @@ def raise_for_refusal(response: httpx.Response) -> None:
     raise read_problem(response)
 
 
-def _fields(response: httpx.Response) -> Fields:
+def read_fields(response: httpx.Response) -> Fields:
+    """Read an answer's JSON object."""
     raise_for_refusal(response)
     try:
         values = json.loads(response.content)

@@ -107,6 +107,67 @@ def bundle(name: str, version: int | str | None = None, scope: str | None = None
     return Call("GET", f"{_skill(name)}/bundle", _query(scope=scope, version=version))
 
 
+def versions(
+    name: str, scope: str | None = None, before: int | None = None, limit: int | None = None
+) -> Call:
+    """Ask for a page of a skill's versions."""
+    query = _query(scope=scope, before=before, limit=limit)
+    return Call("GET", f"{_skill(name)}/versions", query)
+
+
+def diff(
+    name: str,
+    old: int | str | None = None,
+    new: int | str | None = None,
+    scope: str | None = None,
+) -> Call:
+    """Ask what changed between two versions."""
+    members = {"from": old, "to": new}
+    return Call("GET", f"{_skill(name)}/diff", _query(scope=scope, **members))
+
+
+def rollback(
+    name: str,
+    version: int | str,
+    key: str,
+    message: str | None = None,
+    scope: str | None = None,
+    precondition: Precondition = NO_PRECONDITION,
+) -> Call:
+    """Ask to publish the files of an earlier version again; ``key`` as in ``publish_inline``."""
+    body = {"version": version} if message is None else {"version": version, "message": message}
+    headers = {**precondition.headers(), "Idempotency-Key": key}
+    return _json("POST", f"{_skill(name)}/rollback", body, _query(scope=scope), headers)
+
+
+def delete(
+    name: str,
+    key: str,
+    scope: str | None = None,
+    precondition: Precondition = NO_PRECONDITION,
+) -> Call:
+    """Ask to delete a skill; ``key`` as in ``publish_inline``."""
+    headers = {**precondition.headers(), "Idempotency-Key": key}
+    return Call("DELETE", _skill(name), _query(scope=scope), headers)
+
+
+def configure(name: str, change: Mapping[str, object], scope: str | None = None) -> Call:
+    """Ask to change what is decided about a skill; only the members in ``change`` do."""
+    return _json("PATCH", _skill(name), change, _query(scope=scope), {})
+
+
+def purge(name: str, version: int, reason: str | None = None, scope: str | None = None) -> Call:
+    """Ask to remove the bytes of a version for good."""
+    body = {"version": version} if reason is None else {"version": version, "reason": reason}
+    return _json("POST", f"{_skill(name)}/purge", body, _query(scope=scope), {})
+
+
+def maintain(task: str, **members: str | bool | None) -> Call:
+    """Ask for one run of a task of maintenance, with those of its members that are not None."""
+    body = {name: value for name, value in members.items() if value is not None}
+    return _json("POST", f"/maintenance/{_segment(task, 'task')}", body, (), {})
+
+
 def create_upload(
     name: str,
     size: int | None = None,

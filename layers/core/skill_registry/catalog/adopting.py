@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 
 from skill_registry.catalog.log import Precondition
 from skill_registry.catalog.revision import draft
+from skill_registry.errors import Unavailable
 from skill_registry.spec.model import SKILL_MD
 from skill_registry.store import keys
 from skill_registry.store.base import IfAbsent
-from skill_registry.store.conditional import put_once
+from skill_registry.store.conditional import Taken, put_once
 
 if TYPE_CHECKING:
     from skill_registry.catalog.log import Head, RevisionLog
     from skill_registry.catalog.runtime import Runtime
-    from skill_registry.catalog.vendored import VendoredReader
+    from skill_registry.catalog.vendored import Listing, VendoredReader
     from skill_registry.store.base import SkillStore
     from skill_registry.store.keys import SkillId
 
@@ -44,16 +45,17 @@ class Adopter:
         Raises:
             VersionConflict: The precondition does not hold for the directory; nothing was changed.
             SkillInvalid: The directory is over the limits of a skill.
+            Unavailable: The store does not answer, or another write is under way.
         """
         listing = self._vendored.listing(skill)
         if not listing.objects:
-            return None
+            return self._without_directory(skill, head, listing, precondition)
         # Only a sidecar states a version that a writer can have meant.
         precondition.check(head.stated or 0, exists=SKILL_MD in listing.objects)
         number = head.stated or 1
         directory = self._vendored.read(skill, listing)
         if directory is None:
-            return None
+            return self._without_directory(skill, head, listing, precondition)
         made = draft(
             tuple(directory.files.values()),
             upload_id=f"{AUTHOR}/{directory.fingerprint}",
@@ -61,7 +63,7 @@ class Adopter:
             message="Adopted from the plain tree",
         )
         info = made.info(number, self._runtime.now(), None)
-        put_once(
+        result = put_once(
             self._store,
             keys.revision(skill, number),
             made.archive,
@@ -70,5 +72,17 @@ class Adopter:
             content_type="application/zip",
             write_id=self._runtime.new_id(),
         )
+        if isinstance(result, Taken) and result.current is None:
+            raise Unavailable(f"Adopting {skill} met another write; publish again.")
         self._log.make_visible(skill, number, head)
         return Precondition(version=number) if precondition.create_only else precondition
+
+    def _without_directory(
+        self, skill: SkillId, head: Head, listing: Listing, precondition: Precondition
+    ) -> Precondition | None:
+        """Tell a skill that never was from one that somebody adopted, and deleted since.
+
+        Its log may begin at any number, so that a revision 1 would not meet it.
+        """
+        had_sidecar = head.etag is not None or listing.sidecar is not None
+        return precondition if had_sidecar and self._log.top(skill) else None

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from skill_registry.catalog.snapshot import Catalog, decode
+from skill_registry.catalog.snapshot import Catalog, read_catalog
 from skill_registry.errors import Unavailable
 from skill_registry.store import keys
 from skill_registry.store.base import NotModified, StoredObject
@@ -27,6 +27,9 @@ V = TypeVar("V")
 _SMALL = 1024
 # Entries in memory take up to this many times the bytes of the gzipped object (measured: 6).
 _UNPACKED = 12
+# Seconds after which a listing may be back: rebuilt after an event, or served by later code.
+_REBUILDING = 5
+_ROLLING = 60
 
 
 class ByteLru(Generic[V]):
@@ -135,12 +138,20 @@ class CatalogCache:
         found = self._store.get(keys.catalog(scope), if_none_match=etag)
         if isinstance(found, NotModified) and known is not None:
             return replace(known, checked=now)
-        if isinstance(found, StoredObject) and (catalog := decode(scope, found.body)) is not None:
-            return CachedCatalog(catalog, found.etag, now, _SMALL + len(found.body) * _UNPACKED)
+        if isinstance(found, StoredObject):
+            catalog = read_catalog(scope, found.body)
+            if isinstance(catalog, Catalog):
+                return CachedCatalog(catalog, found.etag, now, _SMALL + len(found.body) * _UNPACKED)
+            # A newer one is left to newer code: no read of this one turns it into a listing.
+            raise Unavailable(
+                f"The listing of `{scope}` cannot be read: {catalog.why}; try again.",
+                retry_after=_ROLLING if catalog.newer else _REBUILDING,
+            )
         if found is None and (etag is None if known else not self._has_records(scope)):
             return CachedCatalog(Catalog(scope, 0, {}), None, now)
         # Lost or broken: what is known is better than an empty listing, and an error than a lie.
-        raise Unavailable(f"The listing of `{scope}` is being rebuilt; try again.", retry_after=5)
+        message = f"The listing of `{scope}` is being rebuilt; try again."
+        raise Unavailable(message, retry_after=_REBUILDING)
 
     def _has_records(self, scope: str) -> bool:
         """Whether anything was ever published into a scope."""

@@ -14,6 +14,7 @@ from skill_registry.catalog.log import parse_sidecar
 from skill_registry.catalog.overrides import Overrides, overrides_of
 from skill_registry.catalog.revision import Kind
 from skill_registry.catalog.snapshot import Entry, State, content_fingerprint
+from skill_registry.errors import RevisionDamaged
 from skill_registry.spec.diagnostics import Place, error
 from skill_registry.spec.model import SKILL_MD, Report
 from skill_registry.spec.validation import read_skill
@@ -42,10 +43,14 @@ class EntryReader:
         self._loader = loader
         self._limits = limits
 
-    def read(self, skill: SkillId) -> Entry | None:
+    def read(self, skill: SkillId, head: int | None = None) -> Entry | None:
         """Return the skill's entry, None where there is no skill and never was one.
 
-        A revision that this environment published or loaded before is not read again.
+        A revision that this environment published or loaded before is not read again. A head whose
+        bytes are damaged makes an invalid entry: it costs no other skill its own.
+
+        Args:
+            head: Its number, where the caller knows better than ``.version``.
         """
         sidecar, settings = self._runtime.parallel(
             [
@@ -57,7 +62,10 @@ class EntryReader:
         etag = settings.etag if isinstance(settings, StoredObject) else None
         overrides = overrides_of(body)
         number = parse_sidecar(sidecar.body) if isinstance(sidecar, StoredObject) else None
-        loaded = self._loader.visible_revision(skill, number, overrides)
+        try:
+            loaded = self._loader.visible_revision(skill, head or number, overrides)
+        except RevisionDamaged as damage:
+            return _damaged(skill, damage, overrides, etag)
         if loaded is not None:
             return _managed(loaded, etag)
         return self._vendored(skill, number, overrides, etag)
@@ -98,6 +106,23 @@ def _fault_of(listing: Listing, limits: Limits) -> Diagnostic | None:
     message = f"There is no {SKILL_MD}, only `{spelled}`: names are case-sensitive."
     hint = f"Rename it to {SKILL_MD}."
     return error("skill_md_misspelt", message, place=Place(spelled), hint=hint)
+
+
+def _damaged(
+    skill: SkillId, damage: RevisionDamaged, overrides: Overrides, settings: str | None
+) -> Entry:
+    """The entry of a head that cannot be read: nobody knows any more whom it was for."""
+    told = error("skill_unreadable", damage.message, hint="Publish the skill again.")
+    return Entry(
+        skill.name,
+        damage.number,
+        damage.number,
+        State.INVALID,
+        enabled=overrides.enabled,
+        agents=overrides.agents,
+        settings=settings,
+        diagnostics=(told.to_dict(),),
+    )
 
 
 def _managed(loaded: Loaded, settings: str | None) -> Entry:

@@ -7,6 +7,7 @@ object that supplied the bytes (invariant I6).
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from skill_registry.catalog.log import RevisionLog, parse_sidecar
 from skill_registry.catalog.overrides import NO_OVERRIDES, Overrides, overrides_of
 from skill_registry.catalog.revision import Kind, Revision, RevisionInfo
 from skill_registry.catalog.vendored import Directory, VendoredReader
-from skill_registry.errors import Gone, Unavailable, VersionNotFound
+from skill_registry.errors import Gone, RevisionDamaged, Unavailable, VersionNotFound
 from skill_registry.spec.archive import read_revision
 from skill_registry.spec.model import SKILL_MD, Limits, SkillFile, SkillMeta
 from skill_registry.spec.validation import read_skill
@@ -25,7 +26,7 @@ from skill_registry.store import keys
 from skill_registry.store.base import NotModified, StoredObject
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping, Sequence, Set
 
     from skill_registry.catalog.principal import Principal
     from skill_registry.catalog.runtime import Runtime
@@ -99,6 +100,7 @@ class Loader:
         Raises:
             VersionNotFound: The skill is there, the pinned version is not.
             Gone: The pinned version's bytes were pruned.
+            RevisionDamaged: Its bytes are not those that were published.
             Unavailable: The store does not answer.
         """
         wanted = [key for skill in skills for key in (keys.sidecar(skill), keys.settings(skill))]
@@ -106,7 +108,12 @@ class Loader:
         pairs = zip(skills, found[::2], found[1::2], strict=True)
         for skill, sidecar, settings in pairs:
             overrides = overrides_of(settings.body if settings else None)
-            loaded = self._head(skill, sidecar, overrides)
+            try:
+                loaded = self._head(skill, sidecar, overrides)
+            except RevisionDamaged:
+                if overrides.enabled:
+                    raise
+                continue
             if loaded is not None and loaded.visible_to(principal):
                 return loaded if pin is None else self._pinned(loaded, pin)
         return None
@@ -125,35 +132,79 @@ class Loader:
         self, skill: SkillId, sidecar: StoredObject | None, overrides: Overrides
     ) -> Loaded | None:
         number = parse_sidecar(sidecar.body) if sidecar else None
-        for _ in range(ATTEMPTS):
-            loaded = self.revision(skill, number, overrides) if number else None
-            if loaded is None:
-                # No sidecar, garbage, or one past the log: the log decides, then the directory.
-                number = self._log.top(skill)
-                if not number:
-                    return self._directory(skill, overrides)
-                loaded = self.revision(skill, number, overrides)
-            kind = loaded.revision.kind if loaded and loaded.revision else None
-            if kind is Kind.TOMBSTONE:
-                return None
-            if kind is Kind.CONTENT:
-                return loaded
-            # Pruned after it was superseded: read the head again.
-            again = self._current(keys.sidecar(skill))
-            number = parse_sidecar(again.body) if again else None
-        raise Unavailable(f"{skill} keeps changing; try again.")
+        loaded = self.visible_revision(skill, number, overrides)
+        if loaded is None:
+            return self._directory(skill, overrides)
+        deleted = loaded.revision is not None and loaded.revision.kind is Kind.TOMBSTONE
+        return None if deleted else loaded
 
     def visible_revision(
         self, skill: SkillId, number: int | None, overrides: Overrides = NO_OVERRIDES
     ) -> Loaded | None:
         """Load the revision that a sidecar states, or the log's highest where it states none.
 
-        Tombstones are answered as such. None where the log is empty.
+        Tombstones are answered as such, a pruned stub never: a number whose bytes are gone was
+        superseded, so the sidecar is read again. None where the log is empty.
+
+        Raises:
+            RevisionDamaged: The head's bytes are damaged, or were pruned by another hand.
+            Unavailable: The store does not answer, or the head keeps moving.
         """
-        loaded = self.revision(skill, number, overrides) if number else None
-        if loaded is None:
-            top = self._log.top(skill)
-            loaded = self.revision(skill, top, overrides) if top else None
+        lost = 0
+        useless: set[int | None] = set()
+        for _ in range(ATTEMPTS):
+            loaded = self.revision(skill, number, overrides) if number else None
+            if loaded is None:
+                useless.add(number)
+                # No sidecar, garbage, or one past the log: the log decides.
+                number = self._newest(skill, useless)
+                loaded = self.revision(skill, number, overrides) if number else None
+                if loaded is not None and _is_stub(loaded) and number == lost:
+                    message = f"Version {number} of `{skill.name}` was pruned, and is the newest."
+                    raise RevisionDamaged(f"{message} Publish the skill again.", number=number)
+                lost = number
+            if not number:
+                return None
+            if loaded is None or loaded.revision is None:
+                continue
+            if not _is_stub(loaded):
+                return loaded
+            useless.add(loaded.revision.number)
+            again = self._current(keys.sidecar(skill))
+            stated = parse_sidecar(again.body) if again else None
+            number = None if stated == number else stated
+        raise Unavailable(f"{skill} keeps changing; try again.")
+
+    def _newest(self, skill: SkillId, useless: Set[int | None]) -> int:
+        """Return the log's highest number, 0 for none.
+
+        Where a sidecar came to be of use meanwhile, it is the sidecar's: no answer leads the next.
+        """
+        top = self._log.top(skill)
+        again = self._current(keys.sidecar(skill)) if top else None
+        now = parse_sidecar(again.body) if again else None
+        return now if now is not None and now not in useless and now <= top else top
+
+    def content(self, skill: SkillId, number: int, overrides: Overrides, *, head: int) -> Loaded:
+        """Load the files of one revision, below the head or the head itself.
+
+        Args:
+            overrides: The skill's, as they are now: what they do not keep is gone from here on,
+                whatever this environment remembers.
+            head: Number of the head, whose bytes are always kept.
+
+        Raises:
+            VersionNotFound: There never was one, or it is the mark of a deletion.
+            Gone: Its bytes were pruned.
+        """
+        if 1 <= number < head and not overrides.keeps(number):
+            raise Gone(f"Version {number} of `{skill.name}` was pruned.")
+        loaded = self.revision(skill, number, overrides) if 1 <= number <= head else None
+        kind = loaded.revision.kind if loaded and loaded.revision else None
+        if kind is Kind.PRUNED:
+            raise Gone(f"Version {number} of `{skill.name}` was pruned.")
+        if loaded is None or kind is not Kind.CONTENT:
+            raise VersionNotFound(f"`{skill.name}` has no version {number} with files.")
         return loaded
 
     def revision(
@@ -162,7 +213,7 @@ class Loader:
         """Load one revision, from memory where it was loaded before; None where there is none.
 
         Raises:
-            Unavailable: The object is there and is not a revision.
+            RevisionDamaged: The object is there and is not the revision that was published.
         """
         known = self._revisions.get((skill, number))
         if known is not None:
@@ -191,13 +242,7 @@ class Loader:
             raise VersionNotFound(f"`{head.skill.name}` has no version `{pin}`.")
         if number == head.revision.number:
             return head
-        loaded = self.revision(head.skill, number, head.overrides)
-        kind = loaded.revision.kind if loaded and loaded.revision else None
-        if kind is Kind.PRUNED:
-            raise Gone(f"Version {number} of `{head.skill.name}` was pruned.")
-        if loaded is None or kind is not Kind.CONTENT:
-            raise VersionNotFound(f"`{head.skill.name}` has no version {number}.")
-        return loaded
+        return self.content(head.skill, number, head.overrides, head=head.revision.number)
 
     def _directory(self, skill: SkillId, overrides: Overrides) -> Loaded | None:
         listing = self.vendored.listing(skill)
@@ -228,15 +273,21 @@ class Loader:
         return _with(loaded, overrides)
 
 
+def _is_stub(loaded: Loaded) -> bool:
+    return loaded.revision is not None and loaded.revision.kind is Kind.PRUNED
+
+
 def _files(skill: SkillId, info: RevisionInfo, body: bytes) -> dict[str, SkillFile]:
     if info.kind is not Kind.CONTENT:
         return {}
+    message = f"Version {info.number} of `{skill.name}` is damaged. Publish the skill again."
+    # Objects that were copied by a tool may have lost their metadata: then there is no digest.
+    if info.sha256 not in ("", hashlib.sha256(body).hexdigest()):
+        raise RevisionDamaged(message, number=info.number)
     try:
         return {file.path: file for file in read_revision(body)}
     except ValueError as error:
-        raise Unavailable(
-            f"Revision {info.number} of {skill} is damaged. Publish the skill again."
-        ) from error
+        raise RevisionDamaged(message, number=info.number) from error
 
 
 def _loaded(skill: SkillId, revision: Revision, limits: Limits) -> Loaded:

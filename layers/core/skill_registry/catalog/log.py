@@ -129,14 +129,18 @@ class RevisionLog:
         return RevisionInfo.from_object(number, found) if found else None
 
     def head(self, skill: SkillId) -> Head:
-        """Read the head. A sidecar that is missing, garbage or past the log yields to the log."""
+        """Read the head.
+
+        A sidecar that is missing, garbage, past the log or at a pruned revision yields to the log.
+        """
         sidecar = self._store.get(keys.sidecar(skill))
         stated, etag = None, None
         if isinstance(sidecar, StoredObject):
             stated, etag = parse_sidecar(sidecar.body), sidecar.etag
         if stated is not None:
             info = self.info(skill, stated)
-            if info is not None:
+            # No head is ever pruned: a sidecar that names a stub is old or was lowered.
+            if info is not None and info.kind is not Kind.PRUNED:
                 return Head(stated, stated, etag, info)
         number = self.top(skill)
         return Head(number, stated, etag, self.info(skill, number) if number else None)
@@ -207,17 +211,45 @@ class RevisionLog:
                 self.make_visible(skill, mine.number, head)
                 return mine
             seen = head.number
+            if head.number and not head.settled:
+                # A revision follows a visible one, so that the log is never ahead by two.
+                self.make_visible(skill, head.number, head)
+                continue
             if head.info is None and (adopted := adopt(skill, head, precondition)) is not None:
                 precondition = adopted
                 continue
-            precondition.check(head.number, exists=head.exists)
+            if not self._holds(skill, precondition, head):
+                continue
             info = draft.info(head.number + 1, self._runtime.now(), head.info)
             found = self._append(skill, info, draft.archive)
-            self.make_visible(skill, found.number, head)
             if found.upload_id == draft.upload_id:
+                self.make_visible(skill, found.number, head)
                 return found
+            self._help(skill, found.number, head, attempt)
             self._runtime.pause(attempt)
         raise Unavailable(f"Too many writers on {skill}; publish again.")
+
+    def _holds(self, skill: SkillId, precondition: Precondition, head: Head) -> bool:
+        """Check a precondition; False where the head was not the newest, and now is.
+
+        Raises:
+            SkillNotFound, VersionConflict: It does not hold for the newest revision.
+        """
+        try:
+            precondition.check(head.number, exists=head.exists)
+        except (SkillNotFound, VersionConflict):
+            if head.number == 0 or self.info(skill, head.number + 1) is None:
+                raise
+            self.make_visible(skill, self.top(skill), head)
+            return False
+        return True
+
+    def _help(self, skill: SkillId, number: int, head: Head, attempt: int) -> None:
+        """Make another's revision visible, which may have been left by a crash.
+
+        A sidecar that somebody lowered is behind by more than one: then the log says how far.
+        """
+        self.make_visible(skill, number if attempt == 0 else self.top(skill), head)
 
     def _append(self, skill: SkillId, info: RevisionInfo, archive: bytes) -> RevisionInfo:
         """Create the revision; answer what the log holds at its number, ours or another's."""
@@ -268,8 +300,9 @@ class RevisionLog:
         Returns the head as it was read last. Writes nothing where all is well.
         """
         head = self.head(skill)
-        while self._store.head(keys.revision(skill, head.number + 1)) is not None:
-            self.make_visible(skill, head.number + 1, head)
+        while self.info(skill, head.number + 1) is not None:
+            # A sidecar that somebody lowered is behind by more than one.
+            self.make_visible(skill, self.top(skill), head)
             head = self.head(skill)
         if head.number and not head.settled:
             # Garbage, missing, or past the log: the only lowering that ever happens.

@@ -20,7 +20,9 @@ class Overrides:
         enabled: A disabled skill is in no listing and answers as an unknown one.
         agents: Who may see it, whatever its frontmatter says; None leaves that to the frontmatter.
         labels: Names of revisions that are protected from pruning.
-        prune_below: Revisions below this number may have lost their bytes.
+        prune_below: Revisions below this number have lost their bytes, or will, but for those with
+            a label. It never falls.
+        purged: Revisions that were purged, one by one.
         changes: The last changes, newest last: who, when, why.
     """
 
@@ -28,7 +30,34 @@ class Overrides:
     agents: tuple[str, ...] | None = None
     labels: Mapping[str, int] = field(default_factory=dict)
     prune_below: int = 0
+    purged: tuple[int, ...] = ()
     changes: tuple[Mapping[str, Any], ...] = ()
+
+    def keeps(self, number: int) -> bool:
+        """Whether the bytes of a revision are to be kept, the head's aside.
+
+        What is not kept answers as pruned from this moment on, wherever its bytes still are.
+        """
+        if number in self.purged:
+            return False
+        return number >= self.prune_below or number in self.labels.values()
+
+    def labels_of(self, number: int) -> tuple[str, ...]:
+        """Return the labels of a revision, sorted."""
+        return tuple(sorted(label for label, named in self.labels.items() if named == number))
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Which revisions pruning leaves alone, besides the head and the labelled ones.
+
+    Attributes:
+        versions: The newest so many.
+        days: Those that are not this many days old.
+    """
+
+    versions: int = 20
+    days: int = 30
 
 
 NO_OVERRIDES = Overrides()
@@ -50,10 +79,29 @@ def read_overrides(body: bytes) -> Overrides | None:
             agents=None if agents is None else tuple(map(str, agents)),
             labels={str(label): int(number) for label, number in labels.items()},
             prune_below=int(raw.get("prune_below", 0)),
+            purged=tuple(map(int, raw.get("purged", ()))),
             changes=tuple(raw.get("changes", ())),
         )
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
+
+
+def write_overrides(overrides: Overrides) -> bytes:
+    """Return the ``settings.json`` of these overrides, without what is at its default."""
+    document: dict[str, Any] = {"schema": SCHEMA}
+    if not overrides.enabled:
+        document["enabled"] = False
+    if overrides.agents is not None:
+        document["agents"] = list(overrides.agents)
+    if overrides.labels:
+        document["labels"] = dict(sorted(overrides.labels.items()))
+    if overrides.prune_below:
+        document["prune_below"] = overrides.prune_below
+    if overrides.purged:
+        document["purged"] = sorted(overrides.purged)
+    if overrides.changes:
+        document["changes"] = [dict(change) for change in overrides.changes]
+    return json.dumps(document, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
 CLOSED = Overrides(enabled=False)

@@ -80,6 +80,10 @@ class Principal:
         wanted = dict.fromkeys(asked or self.reads)
         return tuple(s for s in wanted if self.administrator or s in self.reads)
 
+    def may_write(self, scope: str) -> bool:
+        """Whether it may write to a scope."""
+        return self.administrator or scope in self.writes
+
     def write_scope(self, asked: str | None) -> str:
         """Return the scope to write.
 
@@ -97,6 +101,6 @@ class Principal:
             raise RequestInvalid(
                 "A scope is `system`, `team-<slug>` or `user-<hash>`.", code="scope_invalid"
             )
-        if not self.administrator and scope not in self.writes:
+        if not self.may_write(scope):
             raise Forbidden(f"You may not write to the scope `{scope}`.")
         return scope

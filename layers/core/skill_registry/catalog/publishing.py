@@ -7,14 +7,13 @@ Architecture, section 4.
 from __future__ import annotations
 
 import hashlib
-import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from skill_registry.catalog.log import NO_PRECONDITION, Precondition
 from skill_registry.catalog.revision import Kind, draft
 from skill_registry.catalog.uploads import Outcomes, Ticket
-from skill_registry.errors import RegistryError, SkillInvalid, UploadAlreadyUsed
+from skill_registry.errors import SkillInvalid, SkillNotFound, UploadAlreadyUsed
 from skill_registry.spec.validation import check_contents
 from skill_registry.store.keys import UploadId
 
@@ -22,18 +21,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from skill_registry.catalog.adopting import Adopter
+    from skill_registry.catalog.configuring import SettingsFiles
+    from skill_registry.catalog.following import Follower
     from skill_registry.catalog.loading import Loader
     from skill_registry.catalog.log import RevisionLog
     from skill_registry.catalog.principal import Principal
-    from skill_registry.catalog.refreshing import Refresher
     from skill_registry.catalog.revision import Draft, RevisionInfo
     from skill_registry.catalog.runtime import Runtime
     from skill_registry.spec.layout import ArchiveContents
     from skill_registry.spec.model import Diagnostic, Limits, SkillFile
     from skill_registry.store.base import SkillStore
     from skill_registry.store.keys import SkillId
-
-_LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +54,16 @@ class Publisher:
         log: RevisionLog,
         adopter: Adopter,
         loader: Loader,
-        refresher: Refresher,
+        files: SettingsFiles,
+        follower: Follower,
         limits: Limits,
     ) -> None:
         self._runtime = runtime
         self._log = log
         self._adopter = adopter
         self._loader = loader
-        self._refresher = refresher
+        self._files = files
+        self._follower = follower
         self._limits = limits
         self._outcomes = Outcomes(store)
 
@@ -105,14 +105,8 @@ class Publisher:
         """
         diagnostics = self.check(skill.name, contents)
         ticket = Ticket(skill, 0, principal.subject, precondition, message)
-        return self._inline(
-            principal,
-            ticket,
-            contents.files,
-            Kind.CONTENT,
-            idempotency_key,
-            diagnostics=diagnostics,
-        )
+        done = self._inline(principal, ticket, contents.files, idempotency_key)
+        return replace(done, diagnostics=diagnostics)
 
     def delete(
         self,
@@ -129,17 +123,43 @@ class Publisher:
             VersionConflict: The precondition does not hold.
         """
         ticket = Ticket(skill, 0, principal.subject, replace(precondition, must_exist=True))
-        return self._inline(principal, ticket, (), Kind.TOMBSTONE, idempotency_key)
+        return self._inline(principal, ticket, (), idempotency_key, kind=Kind.TOMBSTONE)
+
+    def rollback(
+        self,
+        principal: Principal,
+        skill: SkillId,
+        number: int,
+        *,
+        precondition: Precondition = NO_PRECONDITION,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Published:
+        """Publish the files of an earlier revision again, as the next one. Brings back a deletion.
+
+        Raises:
+            SkillNotFound: The skill has no revision at all.
+            VersionNotFound: It never had that one, or it is the mark of a deletion.
+            Gone: Its bytes were pruned.
+            VersionConflict: The precondition does not hold.
+        """
+        overrides, _ = self._files.read(skill)
+        head = self._log.head(skill).number
+        if not head:
+            raise SkillNotFound(f"`{skill.name}` has no versions to go back to.")
+        files = tuple(self._loader.content(skill, number, overrides, head=head).files.values())
+        ticket = Ticket(skill, 0, principal.subject, precondition, message)
+        return self._inline(principal, ticket, files, idempotency_key, restores=number)
 
     def _inline(
         self,
         principal: Principal,
         ticket: Ticket,
         files: Sequence[SkillFile],
-        kind: Kind,
         idempotency_key: str | None,
         *,
-        diagnostics: tuple[Diagnostic, ...] = (),
+        kind: Kind = Kind.CONTENT,
+        restores: int | None = None,
     ) -> Published:
         upload = UploadId(principal.hash, _upload_id(idempotency_key) or self._runtime.new_id())
         made = draft(
@@ -148,13 +168,14 @@ class Publisher:
             author=ticket.author,
             kind=kind,
             message=ticket.message,
+            restores=restores,
         )
         base = None
         if idempotency_key is not None:
             current = replace(ticket, base=self._log.head(ticket.skill).number)
             base = self._outcomes.announce(upload, current, made.digest)
         info = self.commit(ticket, made, base=base)
-        return Published(upload, ticket.skill, info, diagnostics)
+        return Published(upload, ticket.skill, info)
 
     def commit(
         self, ticket: Ticket, made: Draft, *, base: int | None, follow: bool = True
@@ -172,27 +193,15 @@ class Publisher:
             precondition=ticket.precondition,
             adopt=self._adopter.adopt,
         )
-        if info.digest != made.digest or info.kind is not made.kind:
+        if info.digest != made.digest or info.kind not in (made.kind, Kind.PRUNED):
             raise UploadAlreadyUsed(
                 f"This upload was published as version {info.number} with other bytes. "
                 "Start a new upload."
             )
         self._loader.remember(skill, info, made.files)
         if follow:
-            self._follow(skill, info.number)
+            self._follower.publish(skill, info.number)
         return info
-
-    def _follow(self, skill: SkillId, number: int) -> None:
-        """Bring catalog and tree along. The event and the schedule finish what fails here."""
-        try:
-            self._refresher.refresh(skill.scope, [skill.name])
-            self._refresher.take_over(skill, number)
-        except RegistryError as error:
-            extra = {"skill": str(skill), "why": error.code}
-            _LOGGER.warning("publish_follow_incomplete", extra=extra)
-        except Exception:
-            # The publish is durable and visible: nothing that follows may turn it into an error.
-            _LOGGER.exception("publish_follow_crashed", extra={"skill": str(skill)})
 
 
 def _upload_id(idempotency_key: str | None) -> str | None:

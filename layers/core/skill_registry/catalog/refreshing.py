@@ -11,11 +11,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from skill_registry.catalog.snapshot import Catalog, decode
+from skill_registry.catalog.projection import Projected
+from skill_registry.catalog.snapshot import Catalog, Unreadable, read_catalog
+from skill_registry.catalog.surveying import names_of
 from skill_registry.errors import Unavailable
-from skill_registry.spec.names import is_directory_name
 from skill_registry.store import keys
-from skill_registry.store.base import IfAbsent, IfMatch, StoredObject, Written, list_folders
+from skill_registry.store.base import IfAbsent, IfMatch, StoredObject, Written
 from skill_registry.store.keys import SkillId
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from skill_registry.catalog.entries import EntryReader
     from skill_registry.catalog.log import RevisionLog
-    from skill_registry.catalog.projection import Projected, Projection
+    from skill_registry.catalog.projection import Projection
     from skill_registry.catalog.runtime import Runtime
     from skill_registry.store.base import SkillStore
 
@@ -49,8 +50,15 @@ class Refresher:
 
     def settle(self, skill: SkillId) -> Projected:
         """Heal a skill's log and project its head. Writes nothing where all is well."""
-        self._log.heal(skill)
-        return self._projection.project(skill)
+        head = self._log.heal(skill)
+        return self._projection.project(skill, head.number) if head.number else Projected()
+
+    def mend(self, skill: SkillId) -> Projected:
+        """Heal, and project over what was edited by hand, believing nothing but bytes."""
+        head = self._log.heal(skill)
+        if not head.number:
+            return Projected()
+        return self._projection.project(skill, head.number, take_over=True, exact=True)
 
     def take_over(self, skill: SkillId, number: int) -> Projected:
         """Project the head after a publish of ``number``, over what was edited by hand."""
@@ -60,40 +68,60 @@ class Refresher:
         """Bring the catalog entries of these skills up to date, in one write for all of them.
 
         Returns whether the catalog changed. A scope whose catalog is missing or broken is listed
-        and rebuilt as a whole.
+        and rebuilt as a whole; one that later code wrote is left to that code.
+
+        Raises:
+            Unavailable: Others kept winning, the catalog is of a later schema, or the store does
+                not answer.
+        """
+        return self._update(scope, set(names))[1]
+
+    def rebuild(self, scope: str) -> Catalog:
+        """Read every entry anew, whatever the catalog says; return the catalog that results.
+
+        Its version never decreases, and only an entry that differs raises it: a second rebuild
+        writes nothing. An operator who asks for it wants it over a later schema too: that is what
+        a deployment which was rolled back leaves behind.
 
         Raises:
             Unavailable: Others kept winning, or the store does not answer.
         """
-        asked = set(names)
+        return self._update(scope, None)[0]
+
+    def _update(self, scope: str, names: set[str] | None) -> tuple[Catalog, bool]:
+        """Compare and set; without names, every entry is read."""
         for attempt in range(ATTEMPTS):
             found = self._store.get(keys.catalog(scope))
             stored = found if isinstance(found, StoredObject) else None
-            catalog = decode(scope, stored.body) if stored else None
-            wanted = asked if catalog else asked | self._all_names(scope)
-            updated = self._updated(catalog or Catalog(scope, 0, {}), sorted(wanted))
-            if updated is None:
-                return False
+            known = read_catalog(scope, stored.body) if stored else Unreadable("it is missing")
+            if isinstance(known, Unreadable) and known.newer and names is not None:
+                raise Unavailable(f"The catalog of `{scope}` cannot be read: {known.why}.")
+            before = known if isinstance(known, Catalog) else Catalog(scope, 0, {})
+            after = self._renewed(before, known, names)
+            if after is None or (stored is None and names is None and not after.entries):
+                return before, False
             result = self._store.put(
                 keys.catalog(scope),
-                updated.encode(),
+                after.encode(),
                 condition=IfMatch(stored.etag) if stored else IfAbsent(),
                 content_type="application/gzip",
             )
             if isinstance(result, Written):
-                return True
+                return after, True
             self._runtime.pause(attempt)
         raise Unavailable(f"Too many writers on the catalog of `{scope}`; try again.")
 
-    def _updated(self, catalog: Catalog, names: list[str]) -> Catalog | None:
+    def _renewed(
+        self, before: Catalog, known: Catalog | Unreadable, names: set[str] | None
+    ) -> Catalog | None:
         """Read the authority of each name; None where the catalog says all of it already."""
-        calls = [partial(self._entries.read, SkillId(catalog.scope, name)) for name in names]
+        floor = 0
+        if names is None or isinstance(known, Unreadable):
+            names = {*(names or ()), *before.entries, *names_of(self._store, before.scope)}
+        if isinstance(known, Unreadable):
+            # A catalog made anew goes on above the one that was lost: milliseconds outrun writes.
+            floor = max(int(self._runtime.clock() * 1000), known.version + 1)
+        wanted = sorted(names)
+        calls = [partial(self._entries.read, SkillId(before.scope, name)) for name in wanted]
         entries = self._runtime.parallel(calls)
-        # A catalog made anew continues above any that was lost: milliseconds outrun its writes.
-        floor = int(self._runtime.clock() * 1000)
-        return catalog.changed(dict(zip(names, entries, strict=True)), floor=floor)
-
-    def _all_names(self, scope: str) -> set[str]:
-        trees = list_folders(self._store, keys.scope_tree(scope))
-        records = list_folders(self._store, keys.scope_records(scope))
-        return {name for name in {*trees, *records} if is_directory_name(name)}
+        return before.changed(dict(zip(wanted, entries, strict=True)), floor=floor)

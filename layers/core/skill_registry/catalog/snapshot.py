@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import json
 import zlib
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -70,24 +70,73 @@ class Entry:
     diagnostics: tuple[Mapping[str, Any], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form, without members that have their default."""
-        plain = asdict(self)
-        return {
-            member.name: plain[member.name]
-            for member in fields(self)
-            if plain[member.name] and plain[member.name] != member.default
-        } | ({} if self.enabled else {"enabled": False})
+        """Return the JSON form, without members that have their default.
+
+        Nobody (an empty ``agents``) is not everyone (none), so it is the default that is left out,
+        and not what is empty.
+        """
+        blank = Entry(self.name)
+        document: dict[str, Any] = {"name": self.name}
+        for member in _MEMBERS:
+            value = getattr(self, member)
+            if value != getattr(blank, member):
+                document[member] = value
+        return document
 
     @classmethod
     def from_dict(cls, name: str, raw: Mapping[str, Any]) -> Entry:
-        """Read the JSON form; members of a newer version are left out."""
-        known = {member.name for member in fields(cls)} - {"name", "state"}
-        values = {key: _frozen(value) for key, value in raw.items() if key in known}
+        """Read the JSON form; members that a later version added are left out.
+
+        Raises:
+            TypeError: A member is not of the type that it is written with.
+            ValueError: The state is none.
+        """
+        values = {
+            key: _checked(key, value)
+            for key, value in raw.items()
+            if key in _TYPES and value is not None
+        }
         return cls(name=name, state=State(raw.get("state", State.LIVE)), **values)
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+_MEMBERS = tuple(member.name for member in fields(Entry))
+
+# What JSON may hold for each member, and what a list of it may.
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "revision": (int,),
+    "version": (int, str),
+    "enabled": (bool,),
+    "description": (str,),
+    "descriptions": (dict,),
+    "agents": (list,),
+    "min_tier": (str,),
+    "hidden": (bool,),
+    "allowed_tools": (list,),
+    "license": (str,),
+    "compatibility": (str,),
+    "source": (str,),
+    "upstream": (dict,),
+    "tags": (list,),
+    "files": (int,),
+    "bytes": (int,),
+    "sha256": (str,),
+    "tree": (str,),
+    "settings": (str,),
+    "diagnostics": (list,),
+}
+_ELEMENTS: Mapping[str, type] = {"diagnostics": dict}
+
+
+def _checked(key: str, value: Any) -> Any:
+    """Return a member as an entry holds it."""
+    if not isinstance(value, _TYPES[key]):
+        raise TypeError(f"`{key}` is not of its type")
+    if not isinstance(value, list):
+        return value
+    wanted = _ELEMENTS.get(key, str)
+    if not all(isinstance(each, wanted) for each in value):
+        raise TypeError(f"`{key}` holds what is not of its type")
+    return tuple(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +177,63 @@ def _without_name(entry: Entry) -> dict[str, Any]:
     return values
 
 
-def decode(scope: str, body: bytes) -> Catalog | None:
-    """Read a stored catalog; None for one that is broken or of an unknown schema."""
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A stored catalog that this code cannot read.
+
+    Attributes:
+        why: What is wrong with it, to follow "The catalog of a scope cannot be read:".
+        schema: The schema that it states, where it is another than ours; None for a broken one.
+        version: Its ``catalog_version``, 0 where none can be told.
+    """
+
+    why: str
+    schema: int | None = None
+    version: int = 0
+
+    @property
+    def newer(self) -> bool:
+        """Whether later code wrote it. That code still runs, or ran: never write over it unasked.
+
+        While a deployment rolls, both write; the older would undo the newer at every turn.
+        """
+        return self.schema is not None and self.schema > SCHEMA
+
+
+def read_catalog(scope: str, body: bytes) -> Catalog | Unreadable:
+    """Read a stored catalog, or say why it cannot be read. Never raises for bad input."""
     try:
         raw = json.loads(gzip.decompress(body))
-        if raw["schema"] != SCHEMA:
-            return None
+    except (OSError, EOFError, zlib.error):
+        return Unreadable("it is not gzipped, or not to its end")
+    except (ValueError, RecursionError):
+        return Unreadable("it is not JSON")
+    if not isinstance(raw, dict) or (schema := _count(raw.get("schema"))) is None:
+        return Unreadable("it states no schema")
+    version = _count(raw.get("catalog_version"))
+    if schema != SCHEMA:
+        why = f"its schema is {schema}, the one of this code {SCHEMA}"
+        return Unreadable(why, schema, version or 0)
+    if raw.get("scope") != scope:
+        return Unreadable(f"it is the catalog of `{raw.get('scope')}`")
+    if version is None:
+        return Unreadable("it states no catalog_version")
+    try:
         entries = {name: Entry.from_dict(name, value) for name, value in raw["skills"].items()}
-        return Catalog(scope, int(raw["catalog_version"]), entries)
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError):
-        return None
+    except (ValueError, KeyError, TypeError, AttributeError) as odd:
+        return Unreadable(f"its skills are malformed ({odd})", version=version)
+    return Catalog(scope, version, entries)
+
+
+def decode(scope: str, body: bytes) -> Catalog | None:
+    """Read a stored catalog; None for one that is broken or of another schema."""
+    found = read_catalog(scope, body)
+    return found if isinstance(found, Catalog) else None
+
+
+def _count(value: Any) -> int | None:
+    right = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return value if right else None
 
 
 def fingerprint(etags: Mapping[str, str]) -> str:

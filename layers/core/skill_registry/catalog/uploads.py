@@ -20,7 +20,7 @@ from skill_registry.store.keys import SkillId
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from skill_registry.store.base import SkillStore
+    from skill_registry.store.base import Condition, SkillStore
     from skill_registry.store.keys import UploadId
 
 MESSAGE_BYTES = 300
@@ -116,25 +116,26 @@ class Outcomes:
         return (record, found.etag) if isinstance(record, dict) else None
 
     def published(self, upload: UploadId, record: Mapping[str, Any]) -> None:
-        """Write down a publish: final, whatever was there."""
-        self._store.put(
-            keys.outcome(upload), _body({**record, "state": "published"}), content_type=_JSON
-        )
+        """Write down a publish, over a refusal too. It is final: a second time writes nothing."""
+        self._write(upload, {**record, "state": "published"})
 
     def rejected(self, upload: UploadId, record: Mapping[str, Any]) -> None:
         """Write down a refusal, but never over a publish."""
+        self._write(upload, {**record, "state": "rejected"})
+
+    def _write(self, upload: UploadId, record: Mapping[str, Any]) -> None:
+        """Write a record unless a publish or the same one is there; the first try asks nothing."""
+        condition: Condition = IfAbsent()
         for _ in range(ATTEMPTS):
-            found = self._read(upload)
-            if found and found[0].get("state") == "published":
-                return
             result = self._store.put(
-                keys.outcome(upload),
-                _body({**record, "state": "rejected"}),
-                condition=IfMatch(found[1]) if found else IfAbsent(),
-                content_type=_JSON,
+                keys.outcome(upload), _body(record), condition=condition, content_type=_JSON
             )
             if isinstance(result, Written):
                 return
+            found = self._read(upload)
+            if found and (found[0] == record or found[0].get("state") == "published"):
+                return
+            condition = IfMatch(found[1]) if found else IfAbsent()
 
     def announce(self, upload: UploadId, ticket: Ticket, digest: str) -> int:
         """Write down an inline call before it commits; return the base that a retry starts from.

@@ -90,7 +90,7 @@ class ViewSkill:
             Gone: Its bytes were pruned.
         """
         wanted = clean_path(path)
-        loaded = self._load(principal, name, scopes, pin)
+        loaded = self.load(principal, name, scopes, pin)
         file = loaded.files.get(wanted)
         if file is None:
             near = _nearest(wanted, loaded.files)
@@ -106,7 +106,7 @@ class ViewSkill:
         pin: Pin = None,
     ) -> Bundle:
         """Sign a download of the whole skill. A vendored one is archived at its first download."""
-        return self.bundle_of(self._load(principal, name, scopes, pin))
+        return self.bundle_of(self.load(principal, name, scopes, pin))
 
     def bundle_of(self, loaded: Loaded) -> Bundle:
         """Sign a download of a skill that was loaded."""
@@ -124,7 +124,16 @@ class ViewSkill:
         url = self._store.presign_get(key, expires=self._bundle_expires, filename=_filename(loaded))
         return Bundle(loaded, url, sha256, size, self._bundle_expires)
 
-    def _load(self, principal: Principal, name: str, scopes: tuple[str, ...], pin: Pin) -> Loaded:
+    def load(
+        self, principal: Principal, name: str, scopes: tuple[str, ...], pin: Pin = None
+    ) -> Loaded:
+        """Load the skill that this caller means by a name.
+
+        Raises:
+            SkillNotFound: No such skill for this caller; some that it may load are named.
+            VersionNotFound: The pinned version never was.
+            Gone: Its bytes were pruned.
+        """
         asked = principal.read_scopes(scopes)
         loaded = None
         if is_directory_name(name):

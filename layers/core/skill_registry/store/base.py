@@ -98,6 +98,30 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredVersion:
+    """One stored version of an object: what a key holds, or held and an overwrite left behind.
+
+    Attributes:
+        version_id: S3's, ``null`` where the bucket does not keep versions.
+        current: Whether it is what the key holds, or the marker that it holds nothing.
+        marker: A delete marker has no bytes.
+    """
+
+    key: str
+    version_id: str
+    current: bool
+    marker: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class VersionPage:
+    """One page of stored versions. ``after`` is the token for the next page, None on the last."""
+
+    versions: tuple[StoredVersion, ...]
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class UploadTarget:
     """Where and how a client sends its bytes, straight to the store.
 
@@ -112,7 +136,10 @@ class UploadTarget:
 
 
 class SkillStore(Protocol):
-    """The bucket. Every method is one request, and raises ``Unavailable`` when that fails."""
+    """The bucket. Every method is one request, and raises ``Unavailable`` when that fails.
+
+    Signing is no request.
+    """
 
     def get(
         self, key: str, *, if_none_match: str | None = None, if_match: str | None = None
@@ -150,6 +177,19 @@ class SkillStore(Protocol):
         """List keys under a prefix; with a delimiter, keys beyond it fold into ``prefixes``."""
         ...
 
+    def list_versions(
+        self, prefix: str, *, after: str | None = None, limit: int = 1000
+    ) -> VersionPage:
+        """List every stored version of the keys under a prefix, by key, the current one first.
+
+        A store that keeps no versions answers what it holds now.
+        """
+        ...
+
+    def delete_version(self, key: str, version_id: str) -> None:
+        """Remove one stored version for good; an absent one counts as removed."""
+        ...
+
     def presign_get(self, key: str, *, expires: int, filename: str | None = None) -> str:
         """Sign a URL that reads the object for ``expires`` seconds."""
         ...
@@ -185,6 +225,17 @@ def list_folders(store: SkillStore, prefix: str) -> Iterator[str]:
         page = store.list_page(prefix, delimiter="/", after=after)
         for folder in page.prefixes:
             yield folder[len(prefix) : -1]
+        if page.after is None:
+            return
+        after = page.after
+
+
+def all_versions(store: SkillStore, prefix: str) -> Iterator[StoredVersion]:
+    """Yield every stored version of the keys under a prefix, one request a page."""
+    after: str | None = None
+    while True:
+        page = store.list_versions(prefix, after=after)
+        yield from page.versions
         if page.after is None:
             return
         after = page.after

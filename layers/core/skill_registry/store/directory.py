@@ -27,6 +27,7 @@ from skill_registry.store.base import (
     Page,
     StoredObject,
     UploadTarget,
+    VersionPage,
     Written,
 )
 from skill_registry.store.conditions import refused
@@ -38,7 +39,7 @@ from skill_registry.store.files import (
     write_atomically,
 )
 from skill_registry.store.keys import scope_tree
-from skill_registry.store.listing import page_of
+from skill_registry.store.listing import UNVERSIONED, page_of, unversioned
 from skill_registry.store.metadata import encode
 from skill_registry.store.presigned import Grants
 
@@ -167,6 +168,20 @@ class DirectorySkillStore:
             replace(item.info, metadata={}, content_type=None) for item in found if item is not None
         )
         return Page(infos, page.prefixes, page.after)
+
+    def list_versions(
+        self, prefix: str, *, after: str | None = None, limit: int = 1000
+    ) -> VersionPage:
+        """List the files under a prefix: a folder keeps no older ones."""
+        with self._locked(write=False):
+            keys = (key for key, _ in self._files.under(prefix))
+            page = page_of(keys, prefix, delimiter="", after=after, limit=limit)
+        return VersionPage(unversioned(page.keys), page.after)
+
+    def delete_version(self, key: str, version_id: str) -> None:
+        """Remove a file, whose only version is ``null``."""
+        if version_id == UNVERSIONED:
+            self.delete(key)
 
     def presign_get(self, key: str, *, expires: int, filename: str | None = None) -> str:
         """Name the file. The URL never expires and carries no file name."""

@@ -16,6 +16,7 @@ from skill_registry.store.base import (
     SkillStore,
     StoredObject,
     UploadTarget,
+    VersionPage,
     Written,
 )
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 Op = Literal["GET", "HEAD", "PUT", "DELETE", "LIST"]
-Result = StoredObject | NotModified | ObjectInfo | Written | Lost | Page | bool | None
+Result = StoredObject | NotModified | ObjectInfo | Written | Lost | Page | VersionPage | bool | None
 R = TypeVar("R", bound=Result)
 
 
@@ -36,11 +37,17 @@ class IfChanged:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request to the store. ``key`` is the prefix of a LIST."""
+    """One request to the store.
+
+    Attributes:
+        key: The prefix of a LIST.
+        versioned: A LIST of stored versions, or the removal of one.
+    """
 
     op: Op
     key: str
     condition: Condition | IfChanged | None = None
+    versioned: bool = False
 
 
 class Gate(Protocol):
@@ -116,6 +123,22 @@ class GatedStore:
         return self._pass(
             Request("LIST", prefix),
             lambda: self._store.list_page(prefix, delimiter=delimiter, after=after, limit=limit),
+        )
+
+    def list_versions(
+        self, prefix: str, *, after: str | None = None, limit: int = 1000
+    ) -> VersionPage:
+        """List every stored version of the keys under a prefix."""
+        return self._pass(
+            Request("LIST", prefix, versioned=True),
+            lambda: self._store.list_versions(prefix, after=after, limit=limit),
+        )
+
+    def delete_version(self, key: str, version_id: str) -> None:
+        """Remove one stored version for good."""
+        return self._pass(
+            Request("DELETE", key, versioned=True),
+            lambda: self._store.delete_version(key, version_id),
         )
 
     def presign_get(self, key: str, *, expires: int, filename: str | None = None) -> str:

@@ -20,7 +20,7 @@ REGISTRY = "registry/"
 UPLOADS = "uploads/"
 SIDECAR = ".version"
 
-_REVISION = re.compile(r"(\d{8,})\.zip")
+_REVISION = re.compile(r"([0-9]{8,20})\.zip")
 _CATALOG = re.compile(r"registry/([^/]+)/catalog\.json\.gz")
 _UPLOAD = re.compile(r"uploads/([0-9a-f]{32})/([0-9A-Za-z_-]{1,64})\.zip")
 
@@ -83,9 +83,15 @@ def revision(skill: SkillId, number: int) -> str:
 
 
 def revision_number(key: str) -> int | None:
-    """Number of the revision that a key holds, None when it holds none."""
+    """Number of the revision that a key holds, None when it holds none.
+
+    A number has one spelling: what is spelled otherwise would count, and never be found.
+    """
     match = _REVISION.fullmatch(key.rsplit("/", 1)[-1])
-    return int(match[1]) if match and "/revisions/" in key else None
+    if match is None or "/revisions/" not in key:
+        return None
+    number = int(match[1])
+    return number if number and f"{number:08d}" == match[1] else None
 
 
 def settings(skill: SkillId) -> str:

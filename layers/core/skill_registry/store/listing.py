@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skill_registry.store.base import StoredVersion
 from skill_registry.store.limits import page_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+UNVERSIONED = "null"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +50,8 @@ def page_of(
 def _folded(key: str, prefix: str, delimiter: str) -> str | None:
     end = key.find(delimiter, len(prefix)) if delimiter else -1
     return None if end < 0 else key[: end + len(delimiter)]
+
+
+def unversioned(keys: Iterable[str]) -> tuple[StoredVersion, ...]:
+    """Return the stored versions of keys in a store that keeps only what is current."""
+    return tuple(StoredVersion(key, UNVERSIONED, current=True) for key in keys)

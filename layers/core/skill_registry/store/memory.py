@@ -16,13 +16,15 @@ from skill_registry.store.base import (
     ObjectInfo,
     Page,
     StoredObject,
+    StoredVersion,
     UploadTarget,
+    VersionPage,
     Written,
 )
 from skill_registry.store.conditions import refused
 from skill_registry.store.etags import content_etag
 from skill_registry.store.limits import check_key
-from skill_registry.store.listing import page_of
+from skill_registry.store.listing import UNVERSIONED, page_of, unversioned
 from skill_registry.store.metadata import encode
 from skill_registry.store.presigned import Grants
 
@@ -37,15 +39,24 @@ class MemorySkillStore:
         clock: POSIX seconds, for ``modified`` and for the deadlines of targets.
         opaque_etags: Give every write an ETag of its own, as S3 does under KMS. Otherwise the ETag
             is the quoted MD5 of the bytes: writing old bytes again brings the old ETag back.
+        versioned: Keep what is overwritten or deleted as older versions.
     """
 
     def __init__(
-        self, *, clock: Callable[[], float] = time.time, opaque_etags: bool = False
+        self,
+        *,
+        clock: Callable[[], float] = time.time,
+        opaque_etags: bool = False,
+        versioned: bool = False,
     ) -> None:
         self._clock = clock
         self._opaque_etags = opaque_etags
         self._lock = threading.Lock()
         self._objects: dict[str, StoredObject] = {}
+        # Per key, newest first; None is a delete marker.
+        self._versions: dict[str, list[tuple[str, StoredObject | None]]] | None = (
+            {} if versioned else None
+        )
         self._grants = Grants(clock)
 
     def get(
@@ -88,6 +99,7 @@ class MemorySkillStore:
                 return lost
             info = ObjectInfo(key, etag, len(data), self._clock(), kept, content_type)
             self._objects[key] = StoredObject(info, data)
+            self._keep(key, self._objects[key])
         return Written(etag)
 
     def delete(self, key: str, *, if_match: str | None = None) -> bool:
@@ -97,7 +109,8 @@ class MemorySkillStore:
             found = self._objects.get(key)
             if found is not None and if_match is not None and found.etag != if_match:
                 return False
-            self._objects.pop(key, None)
+            if self._objects.pop(key, None) is not None:
+                self._keep(key, None)
         return True
 
     def list_page(
@@ -109,6 +122,44 @@ class MemorySkillStore:
         page = page_of(infos, prefix, delimiter=delimiter, after=after, limit=limit)
         listed = tuple(replace(infos[key], metadata={}, content_type=None) for key in page.keys)
         return Page(listed, page.prefixes, page.after)
+
+    def list_versions(
+        self, prefix: str, *, after: str | None = None, limit: int = 1000
+    ) -> VersionPage:
+        """List every stored version of the keys under a prefix; a page holds whole keys."""
+        with self._lock:
+            if self._versions is None:
+                page = page_of(self._objects, prefix, delimiter="", after=after, limit=limit)
+                return VersionPage(unversioned(page.keys), page.after)
+            page = page_of(self._versions, prefix, delimiter="", after=after, limit=limit)
+            found = [
+                StoredVersion(key, version_id, index == 0, stored is None)
+                for key in page.keys
+                for index, (version_id, stored) in enumerate(self._versions[key])
+            ]
+        return VersionPage(tuple(found), page.after)
+
+    def delete_version(self, key: str, version_id: str) -> None:
+        """Remove one stored version; where it was the current one, the one before it is now."""
+        check_key(key)
+        if self._versions is None:
+            if version_id == UNVERSIONED:
+                self.delete(key)
+            return
+        with self._lock:
+            left = [each for each in self._versions.get(key, ()) if each[0] != version_id]
+            self._versions[key] = left
+            current = left[0][1] if left else None
+            if current is None:
+                self._objects.pop(key, None)
+            else:
+                self._objects[key] = current
+            if not left:
+                del self._versions[key]
+
+    def _keep(self, key: str, stored: StoredObject | None) -> None:
+        if self._versions is not None:
+            self._versions.setdefault(key, []).insert(0, (uuid.uuid4().hex, stored))
 
     def presign_get(self, key: str, *, expires: int, filename: str | None = None) -> str:
         """Name the object; nothing answers at this URL."""

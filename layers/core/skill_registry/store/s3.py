@@ -25,7 +25,9 @@ from skill_registry.store.base import (
     ObjectInfo,
     Page,
     StoredObject,
+    StoredVersion,
     UploadTarget,
+    VersionPage,
     Written,
 )
 from skill_registry.store.limits import check_key, page_size
@@ -190,6 +192,36 @@ class S3SkillStore:
             answer.get("NextContinuationToken"),
         )
 
+    def list_versions(
+        self, prefix: str, *, after: str | None = None, limit: int = 1000
+    ) -> VersionPage:
+        """List every stored version of the keys under a prefix, delete markers included."""
+        key, _, version = (after or "").partition("\n")
+        answer = self._send(
+            lambda: self._client.list_object_versions(
+                Bucket=self._bucket,
+                Prefix=prefix,
+                MaxKeys=page_size(limit),
+                **_given(KeyMarker=key or None, VersionIdMarker=version or None),
+            )
+        )
+        if isinstance(answer, _Refusal):
+            raise Unavailable("The store did not answer a listing.", retry_after=_BUSY)
+        kept = [_version(item, marker=False) for item in answer.get("Versions", ())]
+        marks = [_version(item, marker=True) for item in answer.get("DeleteMarkers", ())]
+        following = None
+        if answer.get("IsTruncated"):
+            following = f"{answer['NextKeyMarker']}\n{answer.get('NextVersionIdMarker', '')}"
+        found = sorted(kept + marks, key=lambda each: (each.key.encode(), not each.current))
+        return VersionPage(tuple(found), following)
+
+    def delete_version(self, key: str, version_id: str) -> None:
+        """Remove one stored version for good."""
+        check_key(key)
+        self._send(
+            lambda: self._client.delete_object(Bucket=self._bucket, Key=key, VersionId=version_id)
+        )
+
     def presign_get(self, key: str, *, expires: int, filename: str | None = None) -> str:
         """Sign a URL that reads the object; with a file name, browsers save it under that name."""
         check_key(key)
@@ -290,6 +322,10 @@ def _info(key: str, answer: Mapping[str, Any]) -> ObjectInfo:
         decode(answer["Metadata"]),
         answer.get("ContentType"),
     )
+
+
+def _version(item: Mapping[str, Any], *, marker: bool) -> StoredVersion:
+    return StoredVersion(item["Key"], item["VersionId"], item["IsLatest"], marker)
 
 
 def _refusal(error: ClientError) -> _Refusal | None:

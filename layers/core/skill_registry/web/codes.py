@@ -27,6 +27,8 @@ PROBLEMS: Mapping[str, str] = {
     "scope_invalid": "The scope is not of the form of one.",
     "scope_required": "The write names no scope, and the caller has no default one.",
     "skill_path_invalid": "The path leaves the skill, or is not a plain relative path.",
+    "label_invalid": "A label is not of the form of one, or there are too many.",
+    "change_invalid": "The change changes nothing, or its reason is too long.",
     "key_invalid": "A name or path is longer than the store can hold.",
     "metadata_invalid": "A text cannot be stored beside the upload.",
     "metadata_too_large": "The texts stored beside the upload are too long.",
@@ -50,11 +52,14 @@ PROBLEMS: Mapping[str, str] = {
     "upload_already_used": "The upload or Idempotency-Key was used for other bytes.",
     "ticket_stale": "More than 100 versions came since the upload was announced.",
     "version_conflict": "The precondition does not hold; `current` is the version now.",
+    "version_in_use": "The version is the current one or has a label, so it cannot be purged.",
+    "settings_unreadable": "The skill's settings.json cannot be read, so it is not replaced.",
     # 413, 422
     "too_large": "The archive, or a file in one answer, is over its limit.",
     "use_upload": "The skill is too large to travel in the call; use `POST /uploads`.",
     "skill_invalid": "The skill breaks rules; `diagnostics` names each.",
     # 500, 503
     "internal_error": "The registry failed; its log has the reason.",
+    "revision_damaged": "The bytes of this version are damaged; publish the skill again.",
     "store_unavailable": "The store does not answer; repeat after `Retry-After` seconds.",
 }

@@ -8,16 +8,25 @@ from skill_registry.errors import RegistryError
 from skill_registry.web.problems import MethodNotAllowed, RouteNotFound
 
 LIST_ROUTES = ("GET /skills",)
-VIEW_ROUTES = ("GET /skills/{name}", "GET /skills/{name}/bundle")
+VIEW_ROUTES = (
+    "GET /skills/{name}",
+    "GET /skills/{name}/bundle",
+    "GET /skills/{name}/versions",
+    "GET /skills/{name}/diff",
+)
 UPLOAD_ROUTES = (
     "POST /uploads",
     "POST /uploads/{id}/complete",
     "GET /uploads/{id}",
     "PUT /skills/{name}",
     "DELETE /skills/{name}",
+    "POST /skills/{name}/rollback",
+    "PATCH /skills/{name}",
+    "POST /skills/{name}/purge",
     "POST /validate",
 )
-ROUTES = LIST_ROUTES + VIEW_ROUTES + UPLOAD_ROUTES
+MAINTENANCE_ROUTES = ("POST /maintenance/{task}",)
+ROUTES = LIST_ROUTES + VIEW_ROUTES + UPLOAD_ROUTES + MAINTENANCE_ROUTES
 
 
 def unmatched(method: str, path: str) -> RegistryError:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from skill_registry.catalog.listing import DEFAULT_LIMIT, Listed, Listing, ListSkills
-from skill_registry.errors import RequestInvalid
 from skill_registry.spec.budget import Fitted, fit
 from skill_registry.spec.rendering import (
     MARKDOWN,
@@ -18,6 +17,7 @@ from skill_registry.spec.rendering import (
     render,
 )
 from skill_registry.web.http import JSON, Request, Response, json_response, revalidated
+from skill_registry.web.queries import number
 
 if TYPE_CHECKING:
     from skill_registry.catalog.principal import Principal
@@ -46,28 +46,19 @@ def list_routes(skills: ListSkills) -> Routes:
 
     def list_skills(request: Request, principal: Principal) -> Response:
         kind = request.accepts(tuple(FORMS))
-        budget = _number(request, "max_tokens", code="max_tokens_invalid")
+        budget = number(request, "max_tokens", code="max_tokens_invalid")
         # A prompt that silently lacked skills would be wrong: only JSON has pages by default.
         default = DEFAULT_LIMIT if kind == JSON else None
         listing = skills.page(
             principal,
             scopes=request.values("scope"),
-            limit=_number(request, "limit", code="limit_invalid") or default,
+            limit=number(request, "limit", code="limit_invalid") or default,
             cursor=request.value("cursor"),
         )
         page = _fitted(listing, budget, FORMS[kind])
         return revalidated(request, _rendered(kind, page, _link(request, page.listing)))
 
     return {"GET /skills": list_skills}
-
-
-def _number(request: Request, name: str, *, code: str) -> int | None:
-    text = request.value(name)
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdecimal()) or len(text) > 9 or not int(text):
-        raise RequestInvalid(f"`{name}` is a whole number, 1 or more.", code=code)
-    return int(text)
 
 
 def _fitted(listing: Listing, max_tokens: int | None, form: Form) -> _Page:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skill_registry.catalog.overrides import Retention
 from skill_registry.spec.model import Limits
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Settings:
         bundle_expires: Seconds that a presigned download is valid, 300 at most.
         max_skill_bytes: Bytes of an archive and of its unpacked files.
         max_files: Files of a skill.
+        keep_versions: Newest revisions of a skill that are never pruned, 1 at least.
+        keep_days: Days that a revision is kept, however many came after it.
         claim_subject: Name of the JWT claim that identifies the principal; the others alike.
     """
 
@@ -45,6 +48,8 @@ class Settings:
     bundle_expires: int = 300
     max_skill_bytes: int = Limits().total_bytes
     max_files: int = Limits().files
+    keep_versions: int = Retention().versions
+    keep_days: int = Retention().days
     claim_subject: str = "sub"
     claim_teams: str = "teams"
     claim_roles: str = "roles"
@@ -60,6 +65,11 @@ class Settings:
             file_bytes=min(Limits().file_bytes, self.max_skill_bytes),
             files=self.max_files,
         )
+
+    @property
+    def retention(self) -> Retention:
+        """What pruning leaves alone in this deployment."""
+        return Retention(self.keep_versions, self.keep_days)
 
     @classmethod
     def variables(cls) -> set[str]:
@@ -81,6 +91,8 @@ class Settings:
         settings = cls(**values)
         if settings.bundle_expires > 300:
             raise SettingsError("BUNDLE_EXPIRES is at most 300 seconds.")
+        if settings.keep_versions < 1:
+            raise SettingsError("KEEP_VERSIONS is 1 or more: the current version is always kept.")
         return settings
 
 

@@ -8,11 +8,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from skill_registry.catalog.viewing import Bundle, View, ViewSkill
-from skill_registry.errors import RequestInvalid, TooLarge
+from skill_registry.errors import TooLarge
 from skill_registry.web.http import JSON, Request, Response, json_response, revalidated
+from skill_registry.web.queries import pin
 
 if TYPE_CHECKING:
-    from skill_registry.catalog.loading import Loaded, Pin
+    from skill_registry.catalog.loading import Loaded
     from skill_registry.catalog.principal import Principal
     from skill_registry.web.api import Routes
 
@@ -31,7 +32,7 @@ def view_routes(skills: ViewSkill) -> Routes:
             request.path_parameter("name"),
             scopes=request.values("scope"),
             path=request.value("path"),
-            pin=_pin(request),
+            pin=pin(request, "version"),
         )
         if request.value("raw") in ("1", "true"):
             return revalidated(request, _raw(seen), seen.loaded.version)
@@ -45,7 +46,7 @@ def view_routes(skills: ViewSkill) -> Routes:
             principal,
             request.path_parameter("name"),
             scopes=request.values("scope"),
-            pin=_pin(request),
+            pin=pin(request, "version"),
         )
         headers = {"cache-control": "no-store", "vary": "accept"}
         if request.accepts((JSON, ZIP)) == ZIP:
@@ -53,19 +54,6 @@ def view_routes(skills: ViewSkill) -> Routes:
         return json_response({**_identity(made.loaded), **_link(made)}, headers=headers)
 
     return {"GET /skills/{name}": view, "GET /skills/{name}/bundle": bundle}
-
-
-def _pin(request: Request) -> Pin:
-    text = request.value("version")
-    if text is None or text == "":
-        return None
-    if text.startswith("@") and len(text) > 1:
-        return text
-    if not text.isdecimal() or len(text) > 9 or int(text) == 0:
-        raise RequestInvalid(
-            "`version` is the number of a version, or `@` and a label.", code="version_invalid"
-        )
-    return int(text)
 
 
 def _identity(loaded: Loaded) -> dict[str, Any]:

@@ -20,10 +20,16 @@ from skill_registry.web.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from skill_registry.catalog.configuring import Configurer, SettingsFiles
     from skill_registry.catalog.events import EventHandler
+    from skill_registry.catalog.examining import Examiner
+    from skill_registry.catalog.following import Follower
+    from skill_registry.catalog.history import History
     from skill_registry.catalog.loading import Loader
     from skill_registry.catalog.log import RevisionLog
+    from skill_registry.catalog.pruning import Pruner
     from skill_registry.catalog.publishing import Publisher
+    from skill_registry.catalog.purging import Purger
     from skill_registry.catalog.reconciling import Reconciler
     from skill_registry.catalog.refreshing import Refresher
     from skill_registry.catalog.uploading import Uploader
@@ -84,6 +90,60 @@ class Registry:
         return Refresher(self.store, self.runtime, self.log, entries, projection)
 
     @cached_property
+    def follower(self) -> Follower:
+        """What lets catalog and tree follow a write."""
+        from skill_registry.catalog.following import Follower
+
+        return Follower(self.refresher)
+
+    @cached_property
+    def settings_files(self) -> SettingsFiles:
+        """The overrides of all skills."""
+        from skill_registry.catalog.configuring import SettingsFiles
+
+        return SettingsFiles(self.store, self.runtime)
+
+    @cached_property
+    def configurer(self) -> Configurer:
+        """The configure use case."""
+        from skill_registry.catalog.configuring import Configurer
+
+        return Configurer(
+            self.settings_files, self.runtime, self.log, self.loader.vendored, self.follower
+        )
+
+    @cached_property
+    def pruner(self) -> Pruner:
+        """What replaces old revisions by stubs."""
+        from skill_registry.catalog.pruning import Pruner
+
+        return Pruner(
+            self.store, self.runtime, self.log, self.settings_files, self.settings.retention
+        )
+
+    @cached_property
+    def purger(self) -> Purger:
+        """The purge use case."""
+        from skill_registry.catalog.purging import Purger
+
+        return Purger(
+            self.store,
+            self.runtime,
+            self.log,
+            self.loader,
+            self.settings_files,
+            self.pruner,
+            self.refresher,
+        )
+
+    @cached_property
+    def history(self) -> History:
+        """Versions and their differences."""
+        from skill_registry.catalog.history import History
+
+        return History(self.runtime, self.log, self.loader, self.settings_files, self.viewing)
+
+    @cached_property
     def publisher(self) -> Publisher:
         """The publish use case."""
         from skill_registry.catalog.adopting import Adopter
@@ -96,7 +156,8 @@ class Registry:
             self.log,
             adopter,
             self.loader,
-            self.refresher,
+            self.settings_files,
+            self.follower,
             self.settings.limits,
         )
 
@@ -126,7 +187,25 @@ class Registry:
         """What the schedule runs."""
         from skill_registry.catalog.reconciling import Reconciler
 
-        return Reconciler(self.store, self.uploader, self.refresher)
+        return Reconciler(self.store, self.runtime, self.uploader, self.refresher, self.pruner)
+
+    @cached_property
+    def examiner(self) -> Examiner:
+        """The doctor, with a loader that remembers nothing."""
+        from skill_registry.catalog.checking import LogChecker
+        from skill_registry.catalog.entries import EntryReader
+        from skill_registry.catalog.examining import Examiner
+        from skill_registry.catalog.loading import Loader
+        from skill_registry.catalog.projection import Projection
+        from skill_registry.catalog.refreshing import Refresher
+
+        limits = self.settings.limits
+        loader = Loader(self.store, self.runtime, limits, cache_bytes=0)
+        entries = EntryReader(self.store, self.runtime, loader, limits)
+        projection = Projection(self.store, self.runtime, loader)
+        refresher = Refresher(self.store, self.runtime, self.log, entries, projection)
+        checker = LogChecker(self.store, self.runtime)
+        return Examiner(self.store, self.runtime, loader, checker, entries, refresher, self.pruner)
 
     def list_api(self) -> Api:
         """The API of the list function."""
@@ -136,16 +215,31 @@ class Registry:
 
     def view_api(self) -> Api:
         """The API of the view function."""
+        from skill_registry.web.history_routes import history_routes
         from skill_registry.web.view_routes import view_routes
 
-        return Api(view_routes(self.viewing), self.settings)
+        return Api({**view_routes(self.viewing), **history_routes(self.history)}, self.settings)
 
     def upload_api(self) -> Api:
         """The API of the upload function."""
+        from skill_registry.web.configure_routes import configure_routes
+        from skill_registry.web.revision_routes import revision_routes
         from skill_registry.web.upload_routes import UploadRoutes
 
-        routes = UploadRoutes(self.uploader, self.publisher, self.settings.limits)
-        return Api(routes.routes(), self.settings)
+        uploads = UploadRoutes(self.uploader, self.publisher, self.settings.limits)
+        routes = {
+            **uploads.routes(),
+            **revision_routes(self.publisher, self.purger, self.settings_files),
+            **configure_routes(self.configurer),
+        }
+        return Api(routes, self.settings)
+
+    def maintenance_api(self) -> Api:
+        """The API of the refresh function."""
+        from skill_registry.web.maintenance_routes import maintenance_routes
+
+        routes = maintenance_routes(self.reconciler, self.refresher, self.examiner)
+        return Api(routes, self.settings)
 
 
 def make_store(settings: Settings, environ: Mapping[str, str]) -> SkillStore:

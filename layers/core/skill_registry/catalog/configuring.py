@@ -1,0 +1,239 @@
+"""Configure: the operator's overrides of a skill, changed by compare-and-set.
+
+Overrides survive every publish, since they lie beside the log and not in it. A label protects a
+revision from pruning, so it is set in the same object that says how far pruning went: whoever
+comes second sees the other (invariant I9).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from skill_registry.catalog.overrides import (
+    NO_OVERRIDES,
+    Overrides,
+    read_overrides,
+    write_overrides,
+)
+from skill_registry.catalog.revision import Kind
+from skill_registry.errors import (
+    Gone,
+    RequestInvalid,
+    SettingsUnreadable,
+    SkillNotFound,
+    Unavailable,
+    VersionNotFound,
+)
+from skill_registry.spec.model import SKILL_MD
+from skill_registry.store import keys
+from skill_registry.store.base import IfAbsent, IfMatch, StoredObject, Written
+from skill_registry.store.conditional import put_once
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from skill_registry.catalog.following import Follower
+    from skill_registry.catalog.log import RevisionLog
+    from skill_registry.catalog.principal import Principal
+    from skill_registry.catalog.runtime import Runtime
+    from skill_registry.catalog.vendored import VendoredReader
+    from skill_registry.store.base import SkillStore
+    from skill_registry.store.keys import SkillId
+
+ATTEMPTS = 60
+CHANGES_KEPT = 50
+LABELS = 50
+REASON_CHARACTERS = 300
+
+_LABEL = re.compile(r"[a-z][a-z0-9]*(?:[._-][a-z0-9]+)*")
+_LONGEST_LABEL = 64
+
+
+class SettingsFiles:
+    """The ``settings.json`` of every skill. Holds no state of its own."""
+
+    def __init__(self, store: SkillStore, runtime: Runtime) -> None:
+        self._store = store
+        self._runtime = runtime
+
+    def read(self, skill: SkillId) -> tuple[Overrides, str | None]:
+        """Return the overrides with their ETag, None where the skill has none.
+
+        Raises:
+            SettingsUnreadable: There are some, and they are not ours to understand.
+        """
+        found = self._store.get(keys.settings(skill))
+        if not isinstance(found, StoredObject):
+            return NO_OVERRIDES, None
+        overrides = read_overrides(found.body)
+        if overrides is None:
+            raise SettingsUnreadable(f"The settings.json of {skill} cannot be read; mend it first.")
+        return overrides, found.etag
+
+    def update(self, skill: SkillId, change: Callable[[Overrides], Overrides]) -> Overrides:
+        """Change the overrides: read, change, write if nobody else did, else once more.
+
+        Args:
+            change: Called with what is stored now; what it raises ends the update. Answering the
+                same overrides writes nothing.
+
+        Raises:
+            SettingsUnreadable: What is stored is not ours to understand.
+            Unavailable: Others kept winning, or the store does not answer.
+        """
+        for attempt in range(ATTEMPTS):
+            current, etag = self.read(skill)
+            wanted = change(current)
+            if wanted == current:
+                return current
+            result = put_once(
+                self._store,
+                keys.settings(skill),
+                write_overrides(wanted),
+                condition=IfAbsent() if etag is None else IfMatch(etag),
+                content_type="application/json",
+                write_id=self._runtime.new_id(),
+            )
+            if isinstance(result, Written):
+                return wanted
+            self._runtime.pause(attempt)
+        raise Unavailable(f"Too many changes of {skill}; try again.")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an operator wants changed; None leaves a member as it is.
+
+    Attributes:
+        agents: Who may see the skill; an empty tuple leaves that to the frontmatter again.
+        labels: Version by label; None removes the label.
+    """
+
+    enabled: bool | None = None
+    agents: tuple[str, ...] | None = None
+    labels: Mapping[str, int | None] = field(default_factory=dict)
+    reason: str | None = None
+
+    def check(self) -> None:
+        """Check its form.
+
+        Raises:
+            RequestInvalid: ``label_invalid`` or ``change_invalid``.
+        """
+        for label in self.labels:
+            if len(label) > _LONGEST_LABEL or _LABEL.fullmatch(label) is None:
+                raise RequestInvalid(
+                    f"A label starts with a letter and has lower-case letters and digits, with `.`,"
+                    f" `_` or `-` between them, {_LONGEST_LABEL} characters at most.",
+                    code="label_invalid",
+                )
+        if self.enabled is None and self.agents is None and not self.labels:
+            raise RequestInvalid("Nothing is to be changed.", code="change_invalid")
+        if self.reason is not None and len(self.reason) > REASON_CHARACTERS:
+            raise RequestInvalid(
+                f"A reason has at most {REASON_CHARACTERS} characters.", code="change_invalid"
+            )
+
+
+class Configurer:
+    """The configure use case."""
+
+    def __init__(
+        self,
+        files: SettingsFiles,
+        runtime: Runtime,
+        log: RevisionLog,
+        vendored: VendoredReader,
+        follower: Follower,
+    ) -> None:
+        self._files = files
+        self._runtime = runtime
+        self._log = log
+        self._vendored = vendored
+        self._follower = follower
+
+    def change(self, principal: Principal, skill: SkillId, change: Change) -> Overrides:
+        """Apply a change and note who, when and why; repeating it changes nothing.
+
+        Raises:
+            RequestInvalid: The change is malformed.
+            SkillNotFound: There is no such skill, managed or vendored.
+            VersionNotFound: A label would name a version that never was, or a deletion.
+            Gone: A label would name a version that was pruned, or is about to be.
+            SettingsUnreadable: What is stored cannot be read, so it is not replaced.
+            Unavailable: The store does not answer; send the change again.
+        """
+        change.check()
+        if not self._exists(skill):
+            raise SkillNotFound(f"There is no skill `{skill.name}` to change.")
+
+        def apply(current: Overrides) -> Overrides:
+            labels = self._labels(skill, current, change.labels)
+            wanted = replace(
+                current,
+                enabled=current.enabled if change.enabled is None else change.enabled,
+                agents=current.agents if change.agents is None else (change.agents or None),
+                labels=labels,
+            )
+            if wanted == current:
+                return current
+            return noted(wanted, principal, self._runtime.now(), _summary(change), change.reason)
+
+        overrides = self._files.update(skill, apply)
+        self._follower.refresh(skill)
+        return overrides
+
+    def _exists(self, skill: SkillId) -> bool:
+        """Whether there is something to configure; a deleted skill counts, it may come back."""
+        if self._log.head(skill).number:
+            return True
+        return SKILL_MD in self._vendored.listing(skill).objects
+
+    def _labels(
+        self, skill: SkillId, current: Overrides, asked: Mapping[str, int | None]
+    ) -> Mapping[str, int]:
+        labels = dict(current.labels)
+        for label, number in asked.items():
+            if number is None:
+                labels.pop(label, None)
+            else:
+                self._check_version(skill, number, current)
+                labels[label] = number
+        if len(labels) > LABELS:
+            raise RequestInvalid(f"A skill has at most {LABELS} labels.", code="label_invalid")
+        return labels
+
+    def _check_version(self, skill: SkillId, number: int, current: Overrides) -> None:
+        """Look at the version that a label is to protect, after what says how far pruning went."""
+        info = self._log.info(skill, number)
+        if info is None or info.kind is Kind.TOMBSTONE:
+            raise VersionNotFound(f"`{skill.name}` has no version {number} with files.")
+        if info.kind is Kind.PRUNED or not current.keeps(number):
+            raise Gone(f"Version {number} of `{skill.name}` was pruned.")
+
+
+def noted(
+    overrides: Overrides,
+    principal: Principal,
+    when: str,
+    what: Mapping[str, object],
+    why: str | None,
+) -> Overrides:
+    """Return the overrides with one more entry among their last changes."""
+    entry = {"who": principal.subject, "when": when, "what": dict(what)}
+    if why:
+        entry["why"] = why
+    return replace(overrides, changes=(*overrides.changes, entry)[-CHANGES_KEPT:])
+
+
+def _summary(change: Change) -> dict[str, object]:
+    what: dict[str, object] = {}
+    if change.enabled is not None:
+        what["enabled"] = change.enabled
+    if change.agents is not None:
+        what["agents"] = list(change.agents)
+    if change.labels:
+        what["labels"] = dict(change.labels)
+    return what

@@ -1,0 +1,118 @@
+"""Compare two states of a skill: which files differ, and how their text does."""
+
+from __future__ import annotations
+
+import difflib
+import io
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from skill_registry.spec.model import SkillFile
+
+# The comparison of lines is quadratic at worst.
+LONGEST = 10_000
+
+
+class ChangeKind(StrEnum):
+    """What happened to a file. ``mode``: its executable bit alone."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+    MODE = "mode"
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file that differs; ``old`` is None where it was added, ``new`` where it was removed."""
+
+    path: str
+    kind: ChangeKind
+    old: SkillFile | None
+    new: SkillFile | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What differs between two states.
+
+    Attributes:
+        changes: By path, in byte order.
+        text: Unified diffs of the text files, one after the other.
+        truncated: Whether ``text`` ends before all of them were written.
+    """
+
+    changes: tuple[FileChange, ...]
+    text: str
+    truncated: bool
+
+
+def compare(
+    old: Mapping[str, SkillFile],
+    new: Mapping[str, SkillFile],
+    *,
+    names: tuple[str, str],
+    limit: int,
+) -> Comparison:
+    """Compare two sets of files by path.
+
+    Args:
+        names: What the two states are called in the headers of the diffs.
+        limit: Bytes of UTF-8 that the text may have; it is cut at the end of a line.
+    """
+    changes = tuple(_changes(old, new))
+    kept: list[str] = []
+    size = 0
+    for line in (line for change in changes for line in _lines(change, names)):
+        size += len(line.encode())
+        if size > limit:
+            return Comparison(changes, "".join(kept), truncated=True)
+        kept.append(line)
+    return Comparison(changes, "".join(kept), truncated=False)
+
+
+def _changes(old: Mapping[str, SkillFile], new: Mapping[str, SkillFile]) -> Iterator[FileChange]:
+    for path in sorted({*old, *new}, key=str.encode):
+        before, after = old.get(path), new.get(path)
+        if before is None or after is None:
+            kind = ChangeKind.ADDED if before is None else ChangeKind.REMOVED
+        elif before.data != after.data:
+            kind = ChangeKind.CHANGED
+        elif before.mode != after.mode:
+            kind = ChangeKind.MODE
+        else:
+            continue
+        yield FileChange(path, kind, before, after)
+
+
+def _lines(change: FileChange, names: tuple[str, str]) -> Iterator[str]:
+    """Yield the lines of one file's diff, each with its end."""
+    if change.kind is ChangeKind.MODE and change.old and change.new:
+        yield f"mode of {change.path}: {change.old.mode} -> {change.new.mode}\n"
+        return
+    before, after = _text(change.old), _text(change.new)
+    if before is None or after is None:
+        yield f"binary file {change.path} {change.kind}\n"
+        return
+    if max(len(before), len(after)) > LONGEST:
+        yield f"file {change.path} {change.kind}: over {LONGEST} lines, not compared\n"
+        return
+    old = f"{names[0]}/{change.path}" if change.old else "/dev/null"
+    new = f"{names[1]}/{change.path}" if change.new else "/dev/null"
+    for line in difflib.unified_diff(before, after, old, new):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _text(file: SkillFile | None) -> list[str] | None:
+    """Return the lines with their ends; None for a file that is not UTF-8 text."""
+    if file is None:
+        return []
+    try:
+        # Lines end with "\n" alone: str.splitlines knows ten more ends.
+        return list(io.StringIO(file.data.decode(), newline="\n"))
+    except UnicodeDecodeError:
+        return None

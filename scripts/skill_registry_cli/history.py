@@ -1,0 +1,135 @@
+"""Commands about the versions of a skill: show them, compare them, go back, delete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skill_registry_cli.options import (
+    AsJson,
+    IfVersion,
+    Name,
+    ReadScope,
+    WriteScope,
+    precondition,
+    version_of,
+)
+from skill_registry_cli.session import Session
+from skill_registry_cli.terminal import counted
+
+if TYPE_CHECKING:
+    from skill_registry.agent.versions import VersionInfo
+
+
+def versions(
+    context: typer.Context,
+    name: Name,
+    before: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Only versions with lower numbers.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=50, help="At most so many (50).")
+    ] = None,
+    scope: ReadScope = None,
+    as_json: AsJson = False,
+) -> None:
+    """List a skill's versions, newest first: number, state, time, author, labels and message."""
+    with Session.of(context).asking(as_json=as_json) as (client, terminal):
+        page = client.versions(name, scope, before=before, limit=limit)
+    if as_json:
+        terminal.document(page.answer)
+        return
+    if page.current is None:
+        terminal.notice(f"{page.name} in {page.scope} was never published, so it has no versions.")
+    terminal.table(
+        ("version", "state", "created", "author", "labels", "message"),
+        [_row(each) for each in page.versions],
+    )
+    if page.next is not None:
+        terminal.notice(f"There are older ones: --before {page.next}")
+
+
+def diff(
+    context: typer.Context,
+    name: Name,
+    old: Annotated[
+        str | None,
+        typer.Option("--from", metavar="N", help="A version; without it, the one before --to."),
+    ] = None,
+    new: Annotated[
+        str | None, typer.Option("--to", metavar="N", help="A version; without it, the current.")
+    ] = None,
+    scope: ReadScope = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what changed between two versions, each a number or @ and a label.
+
+    The unified diff goes to stdout; which versions it is of goes to stderr.
+    """
+    pins = [None if text is None else version_of(text) for text in (old, new)]
+    with Session.of(context).asking(as_json=as_json) as (client, terminal):
+        found = client.diff(name, pins[0], pins[1], scope)
+    if as_json:
+        terminal.document(found.answer)
+        return
+    changed = f"{counted(len(found.files), 'file')} changed"
+    terminal.notice(f"{found.name} v:{found.old} -> v:{found.new} in {found.scope}, {changed}")
+    terminal.data(found.text.encode())
+    if found.truncated:
+        terminal.notice("The text is cut here; there are more differences.")
+
+
+def rollback(
+    context: typer.Context,
+    name: Name,
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="A number, or @ and a label.")],
+    message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
+    if_version: IfVersion = None,
+    scope: WriteScope = None,
+    as_json: AsJson = False,
+) -> None:
+    """Publish the files of an earlier version again, as the next version.
+
+    Nothing is lost by it, and a deleted skill comes back.
+    """
+    wanted = version_of(version)
+    with Session.of(context).asking(as_json=as_json) as (client, terminal):
+        done = client.rollback(
+            name, wanted, message=message, scope=scope, precondition=precondition(if_version)
+        )
+    if as_json:
+        terminal.document(done.answer)
+        return
+    back = f"the files of v:{done.restores}"
+    terminal.say(f"Published {done.name} v:{done.version} in {done.scope} with {back}.")
+
+
+def delete(
+    context: typer.Context,
+    name: Name,
+    if_version: IfVersion = None,
+    scope: WriteScope = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a skill. Its versions stay, so that a rollback brings it back."""
+    with Session.of(context).asking(as_json=as_json) as (client, terminal):
+        done = client.delete(name, scope=scope, precondition=precondition(if_version))
+    if as_json:
+        terminal.document(done.answer)
+        return
+    terminal.say(f"Deleted {done.name} in {done.scope}; that is v:{done.version}.")
+
+
+def _row(version: VersionInfo) -> tuple[str, ...]:
+    said = version.message or ""
+    if version.restores is not None:
+        said = f"{said} (files of v:{version.restores})".strip()
+    return (
+        str(version.version),
+        version.state,
+        version.created,
+        version.author,
+        ", ".join(version.labels),
+        said,
+    )
