@@ -180,6 +180,16 @@ def test_a_rollback_repeated_under_its_key_is_one_version(house: House) -> None:
         house.registry.publisher.rollback(ADMIN, NOTES, 2, idempotency_key="k")
 
 
+def test_a_rollback_is_repeated_though_its_source_was_pruned(house: House) -> None:
+    first = house.registry.publisher.rollback(ADMIN, NOTES, 1, idempotency_key="k")
+    house.registry.pruner.prune(NOTES)
+    again = house.registry.publisher.rollback(ADMIN, NOTES, 1, idempotency_key="k")
+    assert again.info.number == first.info.number == 4
+    for number, key in ((1, "other"), (2, "k")):
+        with pytest.raises(Gone):
+            house.registry.publisher.rollback(ADMIN, NOTES, number, idempotency_key=key)
+
+
 def test_a_rollback_keeps_its_precondition(house: House) -> None:
     with pytest.raises(VersionConflict):
         house.registry.publisher.rollback(ADMIN, NOTES, 1, precondition=Precondition(version=2))

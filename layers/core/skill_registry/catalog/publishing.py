@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from skill_registry.catalog.log import NO_PRECONDITION, Precondition
 from skill_registry.catalog.revision import Kind, draft
 from skill_registry.catalog.uploads import Outcomes, Ticket
-from skill_registry.errors import SkillInvalid, SkillNotFound, UploadAlreadyUsed
+from skill_registry.errors import Gone, SkillInvalid, SkillNotFound, UploadAlreadyUsed
 from skill_registry.spec.validation import check_contents
 from skill_registry.store.keys import UploadId
 
@@ -147,9 +147,26 @@ class Publisher:
         head = self._log.head(skill).number
         if not head:
             raise SkillNotFound(f"`{skill.name}` has no versions to go back to.")
-        files = tuple(self._loader.content(skill, number, overrides, head=head).files.values())
+        try:
+            files = tuple(self._loader.content(skill, number, overrides, head=head).files.values())
+        except Gone:
+            if (done := self._restored(principal, skill, number, idempotency_key)) is not None:
+                return done
+            raise
         ticket = Ticket(skill, 0, principal.subject, precondition, message)
         return self._inline(principal, ticket, files, idempotency_key, restores=number)
+
+    def _restored(
+        self, principal: Principal, skill: SkillId, number: int, idempotency_key: str | None
+    ) -> Published | None:
+        """Find what a rollback under this key published before its source was pruned."""
+        if idempotency_key is None:
+            return None
+        upload = UploadId(principal.hash, _upload_id(idempotency_key))
+        base = self._outcomes.base(upload, skill)
+        info = None if base is None else self._log.find(skill, str(upload), base)
+        done = info is not None and info.restores == number
+        return Published(upload, skill, info) if info is not None and done else None
 
     def _inline(
         self,
@@ -161,7 +178,8 @@ class Publisher:
         kind: Kind = Kind.CONTENT,
         restores: int | None = None,
     ) -> Published:
-        upload = UploadId(principal.hash, _upload_id(idempotency_key) or self._runtime.new_id())
+        upload_id = _upload_id(idempotency_key) if idempotency_key else self._runtime.new_id()
+        upload = UploadId(principal.hash, upload_id)
         made = draft(
             files,
             upload_id=str(upload),
@@ -171,7 +189,7 @@ class Publisher:
             restores=restores,
         )
         base = None
-        if idempotency_key is not None:
+        if idempotency_key:
             current = replace(ticket, base=self._log.head(ticket.skill).number)
             base = self._outcomes.announce(upload, current, made.digest)
         info = self.commit(ticket, made, base=base)
@@ -204,7 +222,5 @@ class Publisher:
         return info
 
 
-def _upload_id(idempotency_key: str | None) -> str | None:
-    if idempotency_key is None:
-        return None
+def _upload_id(idempotency_key: str) -> str:
     return hashlib.sha256(idempotency_key.encode()).hexdigest()[:32]

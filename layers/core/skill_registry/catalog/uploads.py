@@ -137,6 +137,14 @@ class Outcomes:
                 return
             condition = IfMatch(found[1]) if found else IfAbsent()
 
+    def base(self, upload: UploadId, skill: SkillId) -> int | None:
+        """Return the base of an inline call to this skill; None where none was written down."""
+        record = self.read(upload) or {}
+        call, base = record.get("call"), record.get("base")
+        if not isinstance(call, dict) or call.get("skill") != str(skill):
+            return None
+        return base if isinstance(base, int) else None
+
     def announce(self, upload: UploadId, ticket: Ticket, digest: str) -> int:
         """Write down an inline call before it commits; return the base that a retry starts from.
 
