@@ -67,6 +67,7 @@ def options_of(given: argparse.Namespace) -> Options:
 
     return Options(
         template=given.template,
+        parameters=dict(given.parameter),
         layers=[PROJECT / "layers" / "core"],
         data=given.data,
         port=given.port,
@@ -124,6 +125,21 @@ def _add_process_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="SAM template to take functions and routes from (template.yaml)",
     )
+    parser.add_argument(
+        "--parameter",
+        type=_parameter,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="value of a parameter of the template, as in KeepVersions=3; may be repeated",
+    )
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not name or not separator:
+        raise argparse.ArgumentTypeError("must be NAME=VALUE")
+    return name, value
 
 
 def _count(text: str) -> int:

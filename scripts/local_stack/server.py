@@ -57,6 +57,7 @@ class Options:
     """
 
     template: Path
+    parameters: Mapping[str, str]
     layers: Sequence[Path]
     data: Path
     port: int = 0
@@ -95,7 +96,7 @@ class Stack:
 
     async def _start(self) -> str:
         options = self.options
-        template = read_template(options.template, options.bucket)
+        template = read_template(options.template, options.bucket, options.parameters)
         self._own_data()
         listener = self._listen()
         endpoint = self._open_store()

@@ -104,24 +104,38 @@ def events_queue(bucket: str) -> str:
     return f"{bucket}-events"
 
 
-def read_template(path: Path, bucket: str) -> Template:
+def read_template(path: Path, bucket: str, parameters: Mapping[str, str] | None = None) -> Template:
     """Read a SAM template; ``CodeUri`` is relative to its folder.
 
+    Args:
+        parameters: Values in place of the parameters' defaults.
+
     Raises:
-        StackError: The file is missing, or is not a template.
+        StackError: The file is missing, or is not a template; it has no such parameter; the code
+            of a function is not where it says.
     """
-    return _Reader(read_document(path), path.parent, bucket).read()
+    return _Reader(read_document(path), path.parent, bucket, parameters or {}).read()
 
 
 class _Reader:
-    def __init__(self, document: Mapping[str, Any], folder: Path, bucket: str) -> None:
+    def __init__(
+        self,
+        document: Mapping[str, Any],
+        folder: Path,
+        bucket: str,
+        parameters: Mapping[str, str],
+    ) -> None:
         self.resources: Mapping[str, Any] = document["Resources"]
         self.defaults: Mapping[str, Any] = (document.get("Globals") or {}).get("Function") or {}
         self.folder = folder
         known = {"AWS::Region": REGION, "AWS::AccountId": ACCOUNT, "AWS::Partition": "aws"}
-        for name, parameter in (document.get("Parameters") or {}).items():
+        declared = document.get("Parameters") or {}
+        if unknown := sorted(set(parameters) - set(declared)):
+            raise StackError(f"The template has no parameter {unknown[0]}.")
+        for name, parameter in declared.items():
             if "Default" in parameter:
                 known[name] = str(parameter["Default"])
+        known |= parameters
         for logical_id, _ in self._of_type("AWS::S3::Bucket"):
             known |= {logical_id: bucket, f"{logical_id}.Arn": f"arn:aws:s3:::{bucket}"}
         self.resolve = Resolver(known)
@@ -161,10 +175,13 @@ class _Reader:
                 text = self.resolve.text(value)
                 if text is not None:
                     variables[name] = text
+        code = (self.folder / (self.resolve.text(properties.get("CodeUri")) or ".")).resolve()
+        if not code.is_dir():
+            raise StackError(f"The function {logical_id} has its code in {code}, which is missing.")
         return Function(
             name=handler.split(".", 1)[0],
             handler=handler,
-            code=(self.folder / (self.resolve.text(properties.get("CodeUri")) or ".")).resolve(),
+            code=code,
             timeout=float(self.resolve.number(properties.get("Timeout"), 3)),
             memory=self.resolve.number(properties.get("MemorySize"), 128),
             environment=variables,

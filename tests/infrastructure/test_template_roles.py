@@ -38,6 +38,7 @@ GRANTS = {
         (LIST_VERSIONS, BUCKET),
         (DELETE_VERSION, f"{BUCKET}/registry/*/revisions/*"),
         (DELETE_VERSION, f"{BUCKET}/registry/*/snapshots/*"),
+        (DELETE_VERSION, f"{BUCKET}/registry/*/catalog.json.gz"),
         (DELETE_VERSION, f"{BUCKET}/skills/*"),
         (DELETE_VERSION, f"{BUCKET}/uploads/*"),
     },

@@ -28,6 +28,26 @@ from skill_registry.store.keys import SkillId
 NOTES = SkillId("system", "notes")
 
 
+UNREADABLE = [
+    b"{",
+    b"[]",
+    b'{"schema": 99}',
+    b'{"changes": "x"}',
+    b'{"changes": [1]}',
+    b'{"enabled": "no"}',
+    b'{"enabled": 0}',
+    b'{"labels": {"a": "2"}}',
+    b'{"labels": {"a": true}}',
+    b'{"labels": []}',
+    b'{"prune_below": -5}',
+    b'{"prune_below": 1e999}',
+    b'{"purged": 3}',
+    b'{"agents": [1]}',
+    b'{"agents": "a"}',
+    b"[" * 100_000,
+]
+
+
 @pytest.fixture
 def house() -> House:
     made = House()
@@ -142,7 +162,9 @@ def test_a_label_below_the_floor_is_refused_before_the_bytes_are_gone(house: Hou
         change(house, labels={"stable": 1})
 
 
-@pytest.mark.parametrize("label", ["", "1", "Stable", "a b", "-a", "a-", "a..b", "@a", "x" * 65])
+@pytest.mark.parametrize(
+    "label", ["", "1", "latest", "Stable", "a b", "-a", "a-", "a..b", "@a", "x" * 65]
+)
 def test_a_label_is_a_plain_word(house: House, label: str) -> None:
     with pytest.raises(RequestInvalid) as refused:
         change(house, labels={label: 1})
@@ -156,11 +178,10 @@ def test_labels_are_counted(house: House) -> None:
     assert refused.value.code == "label_invalid"
 
 
-def test_an_empty_change_and_a_long_reason_are_refused(house: House) -> None:
-    for members in ({}, {"enabled": True, "reason": "x" * 301}):
-        with pytest.raises(RequestInvalid) as refused:
-            change(house, **members)
-        assert refused.value.code == "change_invalid"
+def test_an_empty_change_is_refused(house: House) -> None:
+    with pytest.raises(RequestInvalid) as refused:
+        change(house, reason="No change at all.")
+    assert refused.value.code == "change_invalid"
 
 
 def test_what_does_not_exist_cannot_be_configured(house: House) -> None:
@@ -178,7 +199,7 @@ def test_a_vendored_skill_can_be_disabled(house: House) -> None:
 
 
 def test_settings_that_cannot_be_read_are_not_replaced(house: House) -> None:
-    for body in (b"{", b'{"schema": 99}'):
+    for body in UNREADABLE:
         house.put(keys.settings(NOTES), body)
         with pytest.raises(SettingsUnreadable):
             change(house, enabled=True)

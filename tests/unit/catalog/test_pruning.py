@@ -174,6 +174,14 @@ def test_labels_that_cannot_be_read_stop_the_pruning(house: House) -> None:
     assert kinds(house) == [Kind.CONTENT] * 5
 
 
+def test_a_floor_beyond_the_head_is_nobody_s_retention(house: House) -> None:
+    published(house, 5)
+    house.put(keys.settings(NOTES), b'{"prune_below": 99}')
+    with pytest.raises(SettingsUnreadable):
+        house.registry.pruner.prune(NOTES)
+    assert kinds(house) == [Kind.CONTENT] * 5
+
+
 def test_a_listing_tells_whether_pruning_is_due(house: House) -> None:
     published(house, 2)
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
-from house import ADMIN, House, skill_files, skill_zip
+from house import ADMIN, House, skill, skill_files, zipped
 
 from skill_registry.catalog.configuring import Change
 from skill_registry.catalog.overrides import read_overrides
 from skill_registry.catalog.revision import Kind
-from skill_registry.errors import Gone, Unavailable, VersionInUse, VersionNotFound
+from skill_registry.errors import (
+    Gone,
+    Unavailable,
+    UploadAlreadyUsed,
+    VersionInUse,
+    VersionNotFound,
+)
+from skill_registry.spec.archive import read_revision
 from skill_registry.store import keys
 from skill_registry.store.base import StoredObject, all_versions, list_all
 from skill_registry.store.gate import Request
@@ -24,33 +33,44 @@ def house() -> House:
     """A skill whose second version leaked something, in a bucket that keeps versions."""
     made = House(bucket=MemorySkillStore(versioned=True))
     made.publish("notes", "first")
-    upload = made.upload("notes", skill_zip("notes", SECRET))
+    upload = made.upload("notes", zipped(leaking()), message=f"Adds {SECRET}")
     made.registry.uploader.complete(ADMIN, upload)
     made.publish("notes", "third")
     return made
 
 
+def leaking() -> dict[str, bytes]:
+    files = skill_files("notes", SECRET, description=f"Knows {SECRET}.")
+    return {file.path: file.data for file in files}
+
+
 def holders(house: House) -> set[str]:
-    """Keys of every stored version that holds the secret."""
-    found = set()
+    """Keys of every stored version that holds the secret, packed or beside its bytes."""
     assert house.bucket._versions is not None
-    for key, versions in house.bucket._versions.items():
-        for _, stored in versions:
-            if stored is not None and (SECRET.encode() in stored.body or _in_archive(stored)):
-                found.add(key)
-    return found
+    return {
+        key
+        for key, versions in house.bucket._versions.items()
+        for _, stored in versions
+        if stored is not None and SECRET in _text(stored)
+    }
 
 
-def _in_archive(stored: StoredObject) -> bool:
-    from skill_registry.spec.archive import read_revision
-
-    if not stored.info.key.endswith(".zip"):
-        return False
-    return any(SECRET.encode() in file.data for file in read_revision(stored.body))
+def _text(stored: StoredObject) -> str:
+    body = stored.body
+    if stored.info.key.endswith(".gz"):
+        body = gzip.decompress(body)
+    elif stored.info.key.endswith(".zip"):
+        body = b"".join(file.data for file in read_revision(body))
+    return body.decode() + str(dict(stored.info.metadata))
 
 
 def test_no_stored_version_of_any_object_holds_the_bytes_afterwards(house: House) -> None:
-    assert {key.split("/")[0] for key in holders(house)} == {"skills", "registry", "uploads"}
+    assert {key.split("/")[-1] for key in holders(house)} > {
+        "SKILL.md",
+        "notes.md",
+        "00000002.zip",
+        "catalog.json.gz",
+    }
     done = house.registry.purger.purge(ADMIN, NOTES, 2, reason="A token.")
     assert holders(house) == set()
     assert done.removed >= 3
@@ -147,6 +167,27 @@ def test_a_version_that_was_pruned_before_is_purged_of_what_is_left(house: House
     assert keys.revision(NOTES, 2) in holders(house)
     house.registry.purger.purge(ADMIN, NOTES, 2)
     assert holders(house) == set()
+
+
+def test_what_a_keyed_call_left_beside_the_uploads_is_cleaned(house: House) -> None:
+    publisher = house.registry.publisher
+
+    def leak() -> int:
+        contents = skill("notes", SECRET)
+        message = f"Adds {SECRET}"
+        done = publisher.publish_inline(
+            ADMIN, NOTES, contents, message=message, idempotency_key="k"
+        )
+        return done.info.number
+
+    assert leak() == 4
+    house.publish("notes", "clean")
+    for number in (2, 4):
+        house.registry.purger.purge(ADMIN, NOTES, number)
+    assert holders(house) == set()
+    with pytest.raises(UploadAlreadyUsed):
+        leak()
+    assert house.listed() == {"notes": 5}
 
 
 def test_the_bundle_of_an_adopted_directory_is_removed() -> None:

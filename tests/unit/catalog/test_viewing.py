@@ -144,6 +144,16 @@ def test_an_unknown_skill_names_what_may_be_loaded(house: House) -> None:
     assert caught.value.available == tuple(f"skill-{number:02d}" for number in range(20))
 
 
+@pytest.mark.parametrize("body", [b"garbage", b""])
+def test_an_unknown_skill_is_not_found_though_the_catalog_is_broken(
+    house: House, body: bytes
+) -> None:
+    house.put(keys.catalog("system"), body)
+    with pytest.raises(SkillNotFound) as unknown:
+        house.environment().viewing.view(ADMIN, "ghost")
+    assert unknown.value.available == ()
+
+
 @pytest.mark.parametrize(
     "values", [{"enabled": False}, {"agents": ["other"]}, {"schema": 99}, {"labels": 3}]
 )

@@ -31,6 +31,22 @@ def test_a_template_gives_functions_with_their_settings(tmp_path: Path) -> None:
     assert keys[-1] == "$default"
 
 
+def test_a_parameter_takes_the_place_of_its_default() -> None:
+    path = PROJECT / "template.yaml"
+    template = read_template(path, "b", {"KeepVersions": "3"})
+    assert {f.environment["KEEP_VERSIONS"] for f in template.functions} == {"3"}
+    assert {f.environment["KEEP_DAYS"] for f in template.functions} == {"30"}
+    with pytest.raises(StackError, match="no parameter KeepVersion"):
+        read_template(path, "b", {"KeepVersion": "3"})
+
+
+def test_code_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    copy = tmp_path / "template.yaml"
+    copy.write_bytes((PROJECT / "template.yaml").read_bytes())
+    with pytest.raises(StackError, match="which is missing"):
+        read_template(copy, "b")
+
+
 def test_the_project_s_functions_have_their_roles_rights_on_the_bucket() -> None:
     for function in read_template(PROJECT / "template.yaml", "my-bucket").functions:
         resources = [arn for statement in function.statements for arn in statement["Resource"]]

@@ -42,9 +42,21 @@ def test_the_executable_bit_alone_is_a_change_of_mode() -> None:
     assert found.text == "mode of run: 0644 -> 0755\n"
 
 
+def test_a_change_of_content_and_mode_tells_both() -> None:
+    found = compared({"run": b"x\n"}, {"run": b"y\n"}, executable=True)
+    assert [c.kind for c in found.changes] == [ChangeKind.CHANGED]
+    assert found.text.startswith("mode of run: 0644 -> 0755\n--- v1/run\n")
+
+
+def test_empty_files_that_come_or_go_are_named() -> None:
+    found = compared({"a": b""}, {"b": b""})
+    assert found.text == "empty file a removed\nempty file b added\n"
+
+
 def test_binary_files_are_named_and_not_shown() -> None:
     found = compared({"a.png": b"\xff\x00"}, {"a.png": b"\xff\x01"})
     assert found.text == "binary file a.png changed\n"
+    assert compared({"a": b"x"}, {"a": b"\0\1"}).text == "binary file a changed\n"
 
 
 def test_a_missing_last_line_end_is_told() -> None:
@@ -66,4 +78,5 @@ def test_the_text_is_cut_at_a_line_and_says_so() -> None:
 
 def test_a_file_of_too_many_lines_is_named_and_not_compared() -> None:
     found = compared({"a": b"x\n"}, {"a": b"y\n" * (LONGEST + 1)})
+    assert found.truncated
     assert found.text == f"file a changed: over {LONGEST} lines, not compared\n"

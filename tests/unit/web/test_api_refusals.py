@@ -98,6 +98,12 @@ BAD_REQUESTS: dict[str, tuple[str, dict[str, Any], int, str]] = {
     "bad scope": ("GET /skills", {"query": "scope=nope"}, 400, "scope_invalid"),
     "bad limit": ("GET /skills", {"query": "limit=many"}, 400, "limit_invalid"),
     "bad cursor": ("GET /skills", {"query": "cursor=x"}, 400, "cursor_invalid"),
+    "a member named twice": (
+        "POST /uploads",
+        {"body": '{"name": "a", "name": "b"}', "headers": JSON},
+        400,
+        "body_not_json",
+    ),
     "not json": ("POST /uploads", {"body": "{", "headers": JSON}, 400, "body_not_json"),
     "no name": ("POST /uploads", {"body": "{}", "headers": JSON}, 400, "body_invalid"),
     "bad name": (

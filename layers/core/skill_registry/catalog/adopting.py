@@ -56,6 +56,9 @@ class Adopter:
         directory = self._vendored.read(skill, listing)
         if directory is None:
             return self._without_directory(skill, head, listing, precondition)
+        if directory.stated != head.stated:
+            # Number and files are of one state, so that everybody adopts it by the same number.
+            return precondition
         made = draft(
             tuple(directory.files.values()),
             upload_id=f"{AUTHOR}/{directory.fingerprint}",
@@ -84,5 +87,5 @@ class Adopter:
 
         Its log may begin at any number, so that a revision 1 would not meet it.
         """
-        had_sidecar = head.etag is not None or listing.sidecar is not None
-        return precondition if had_sidecar and self._log.top(skill) else None
+        there_was = head.etag is not None or listing.sidecar is not None or listing.objects
+        return precondition if there_was and self._log.top(skill) else None

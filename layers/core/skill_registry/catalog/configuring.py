@@ -45,10 +45,11 @@ if TYPE_CHECKING:
 ATTEMPTS = 60
 CHANGES_KEPT = 50
 LABELS = 50
-REASON_CHARACTERS = 300
 
 _LABEL = re.compile(r"[a-z][a-z0-9]*(?:[._-][a-z0-9]+)*")
 _LONGEST_LABEL = 64
+# Everybody knows what these would mean, and a label does not follow the head.
+_TAKEN = frozenset({"latest", "current", "head"})
 
 
 class SettingsFiles:
@@ -123,6 +124,11 @@ class Change:
             RequestInvalid: ``label_invalid`` or ``change_invalid``.
         """
         for label in self.labels:
+            if label in _TAKEN:
+                raise RequestInvalid(
+                    f"`{label}` would mean the current version, which needs no label.",
+                    code="label_invalid",
+                )
             if len(label) > _LONGEST_LABEL or _LABEL.fullmatch(label) is None:
                 raise RequestInvalid(
                     f"A label starts with a letter and has lower-case letters and digits, with `.`,"
@@ -131,10 +137,6 @@ class Change:
                 )
         if self.enabled is None and self.agents is None and not self.labels:
             raise RequestInvalid("Nothing is to be changed.", code="change_invalid")
-        if self.reason is not None and len(self.reason) > REASON_CHARACTERS:
-            raise RequestInvalid(
-                f"A reason has at most {REASON_CHARACTERS} characters.", code="change_invalid"
-            )
 
 
 class Configurer:

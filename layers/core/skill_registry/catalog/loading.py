@@ -151,39 +151,37 @@ class Loader:
             Unavailable: The store does not answer, or the head keeps moving.
         """
         lost = 0
-        useless: set[int | None] = set()
+        stubs: set[int] = set()
         for _ in range(ATTEMPTS):
             loaded = self.revision(skill, number, overrides) if number else None
             if loaded is None:
-                useless.add(number)
                 # No sidecar, garbage, or one past the log: the log decides.
-                number = self._newest(skill, useless)
+                number = self._newest(skill, stubs)
                 loaded = self.revision(skill, number, overrides) if number else None
                 if loaded is not None and _is_stub(loaded) and number == lost:
                     message = f"Version {number} of `{skill.name}` was pruned, and is the newest."
                     raise RevisionDamaged(f"{message} Publish the skill again.", number=number)
                 lost = number
-            if not number:
-                return None
             if loaded is None or loaded.revision is None:
-                continue
+                return None
             if not _is_stub(loaded):
                 return loaded
-            useless.add(loaded.revision.number)
+            stubs.add(loaded.revision.number)
             again = self._current(keys.sidecar(skill))
             stated = parse_sidecar(again.body) if again else None
             number = None if stated == number else stated
         raise Unavailable(f"{skill} keeps changing; try again.")
 
-    def _newest(self, skill: SkillId, useless: Set[int | None]) -> int:
+    def _newest(self, skill: SkillId, stubs: Set[int]) -> int:
         """Return the log's highest number, 0 for none.
 
-        Where a sidecar came to be of use meanwhile, it is the sidecar's: no answer leads the next.
+        Where the sidecar came to be of use meanwhile, it is the sidecar's: no answer leads another.
         """
-        top = self._log.top(skill)
-        again = self._current(keys.sidecar(skill)) if top else None
-        now = parse_sidecar(again.body) if again else None
-        return now if now is not None and now not in useless and now <= top else top
+        numbers = self._log.numbers(skill)
+        again = self._current(keys.sidecar(skill)) if numbers else None
+        stated = parse_sidecar(again.body) if again else None
+        usable = stated in numbers and stated not in stubs
+        return stated if usable and stated is not None else max(numbers, default=0)
 
     def content(self, skill: SkillId, number: int, overrides: Overrides, *, head: int) -> Loaded:
         """Load the files of one revision, below the head or the head itself.

@@ -116,12 +116,15 @@ class RevisionLog:
         self._store = store
         self._runtime = runtime
 
+    def numbers(self, skill: SkillId) -> frozenset[int]:
+        """Return the numbers of all revisions."""
+        listed = list_all(self._store, keys.revisions(skill))
+        numbers = (keys.revision_number(each.key) for each in listed)
+        return frozenset(number for number in numbers if number is not None)
+
     def top(self, skill: SkillId) -> int:
         """Return the highest number in the log, 0 for none."""
-        numbers = (
-            keys.revision_number(o.key) for o in list_all(self._store, keys.revisions(skill))
-        )
-        return max((number for number in numbers if number is not None), default=0)
+        return max(self.numbers(skill), default=0)
 
     def info(self, skill: SkillId, number: int) -> RevisionInfo | None:
         """Return what revision ``number`` says of itself, None where there is none."""
@@ -159,8 +162,8 @@ class RevisionLog:
             if head.settled and head.number >= goal:
                 return
             if self._write_sidecar(skill, goal, head):
-                # Where the sidecar was missing, somebody may have removed a newer one meanwhile.
-                top = goal if head.etag is not None else self.top(skill)
+                # Where an outsider had a hand in the sidecar, this may have replaced a newer one.
+                top = goal if head.settled else self.top(skill)
                 if top <= goal:
                     return
                 goal = top
@@ -306,6 +309,6 @@ class RevisionLog:
             head = self.head(skill)
         if head.number and not head.settled:
             # Garbage, missing, or past the log: the only lowering that ever happens.
-            self._write_sidecar(skill, head.number, head)
+            self.make_visible(skill, head.number, head)
             head = self.head(skill)
         return head

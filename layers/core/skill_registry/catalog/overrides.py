@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any
 
 SCHEMA = 1
 
@@ -70,20 +68,38 @@ def read_overrides(body: bytes) -> Overrides | None:
     """
     try:
         raw = json.loads(body)
-        agents = raw.get("agents")
-        labels = raw.get("labels", {})
-        if raw.get("schema", SCHEMA) != SCHEMA or not isinstance(labels, dict):
-            return None
-        return Overrides(
-            enabled=raw.get("enabled", True) is True,
-            agents=None if agents is None else tuple(map(str, agents)),
-            labels={str(label): int(number) for label, number in labels.items()},
-            prune_below=int(raw.get("prune_below", 0)),
-            purged=tuple(map(int, raw.get("purged", ()))),
-            changes=tuple(raw.get("changes", ())),
-        )
-    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
+    except (ValueError, RecursionError):
         return None
+    if not isinstance(raw, dict) or raw.get("schema", SCHEMA) != SCHEMA:
+        return None
+    members = {name: _frozen(raw[name]) for name in _SOUND if raw.get(name) is not None}
+    if not all(_SOUND[name](value) for name, value in members.items()):
+        return None
+    return Overrides(**members)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it can be a revision's number."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _every(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda members: isinstance(members, tuple) and all(map(check, members))
+
+
+# Each member has the type that it claims, which JSON does not promise.
+_SOUND: Mapping[str, Callable[[Any], bool]] = {
+    "enabled": lambda value: isinstance(value, bool),
+    "agents": _every(lambda agent: isinstance(agent, str)),
+    "labels": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
+    "prune_below": lambda value: value is not False and (value == 0 or _is_number(value)),
+    "purged": _every(_is_number),
+    "changes": _every(lambda change: isinstance(change, dict)),
+}
 
 
 def write_overrides(overrides: Overrides) -> bytes:

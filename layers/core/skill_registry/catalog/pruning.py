@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skill_registry.catalog.revision import Kind, RevisionInfo
+from skill_registry.errors import SettingsUnreadable
 from skill_registry.spec.archive import write_archive
 from skill_registry.store import keys
 from skill_registry.store.base import IfMatch, Written, list_all
@@ -60,12 +61,17 @@ class Pruner:
         """Prune a skill; return the numbers that lost their bytes now.
 
         Raises:
-            SettingsUnreadable: Its labels cannot be read, so nothing is pruned.
+            SettingsUnreadable: Its labels or its floor cannot be right, so nothing is pruned.
             Unavailable: The store does not answer; run it again.
         """
         head = self._log.head(skill).number
         numbered = _numbered(list_all(self._store, keys.revisions(skill)))
         overrides = self._raise_floor(skill, self._floor(numbered, head))
+        if overrides.prune_below > head:
+            # No retention writes this. Whoever did may not have meant every version but one.
+            raise SettingsUnreadable(
+                f"The settings.json of {skill} prunes below a version to come."
+            )
         doomed = [number for number in sorted(numbered) if _is_doomed(number, head, overrides)]
         return tuple(
             number
@@ -93,24 +99,28 @@ class Pruner:
             return self._files.read(skill)[0]
         return self._files.update(skill, raised)
 
-    def stub(self, skill: SkillId, number: int, etag: str) -> bool:
+    def stub(self, skill: SkillId, number: int, etag: str, *, message: bool = True) -> bool:
         """Replace a revision's bytes by nothing, on its ETag; whether it was this call.
 
         What the revision says of itself stays: its number is taken, and the upload that made it is
         still found.
+
+        Args:
+            message: Keep the message of its publish too.
         """
         key = keys.revision(skill, number)
         found = self._store.head(key)
         if found is None or found.etag != etag:
             return False
         info = RevisionInfo.from_object(number, found)
-        if info.kind is not Kind.CONTENT:
+        if info.kind is Kind.TOMBSTONE or (info.kind is Kind.PRUNED and message):
             return False
+        stub = replace(info, kind=Kind.PRUNED, message=info.message if message else None)
         result = self._store.put(
             key,
             write_archive(()),
             condition=IfMatch(etag),
-            metadata=replace(info, kind=Kind.PRUNED).to_metadata(),
+            metadata=stub.to_metadata(),
             content_type="application/zip",
         )
         return isinstance(result, Written)

@@ -1,9 +1,9 @@
 """Purge: the bytes of one leaked revision leave the bucket, its number stays taken.
 
 Written down first, so that from that moment every environment answers it as gone, whatever it
-remembers. Then the revision becomes a stub, and every older S3 version of what held its bytes is
-removed: of the revision, its bundle, its upload and the plain tree. Running it again goes on where
-a crash ended it.
+remembers. Then the revision becomes a stub without a message, and every older S3 version of what
+held its bytes or words is removed: of the revision, its bundle, its upload with the outcome, the
+plain tree and the catalog. Running it again goes on where a crash ended it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from skill_registry.catalog.configuring import noted
 from skill_registry.catalog.overrides import Overrides
-from skill_registry.catalog.revision import Kind
+from skill_registry.catalog.revision import Kind, RevisionInfo
+from skill_registry.catalog.uploads import Outcomes
 from skill_registry.errors import (
     RevisionDamaged,
     SkillNotFound,
@@ -26,7 +27,7 @@ from skill_registry.store.base import all_versions
 from skill_registry.store.keys import UploadId
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from skill_registry.catalog.configuring import SettingsFiles
     from skill_registry.catalog.loading import Loader
@@ -34,9 +35,8 @@ if TYPE_CHECKING:
     from skill_registry.catalog.principal import Principal
     from skill_registry.catalog.pruning import Pruner
     from skill_registry.catalog.refreshing import Refresher
-    from skill_registry.catalog.revision import RevisionInfo
     from skill_registry.catalog.runtime import Runtime
-    from skill_registry.store.base import SkillStore
+    from skill_registry.store.base import SkillStore, StoredVersion
     from skill_registry.store.keys import SkillId
 
 ATTEMPTS = 8
@@ -77,6 +77,7 @@ class Purger:
         self._log = log
         self._loader = loader
         self._files = files
+        self._outcomes = Outcomes(store)
         self._pruner = pruner
         self._refresher = refresher
 
@@ -107,8 +108,8 @@ class Purger:
         self._stub(skill, number)
         # The tree may lag behind the head, and then still show what is to go.
         self._refresher.take_over(skill, self._log.head(skill).number)
-        removed = self._remove_versions(skill, number, info)
         self._refresher.refresh(skill.scope, [skill.name])
+        removed = self._remove_versions(skill, number, info)
         return Purged(skill, number, removed, also_in)
 
     def _check(self, skill: SkillId, number: int) -> RevisionInfo:
@@ -150,31 +151,42 @@ class Purger:
 
     def _stub(self, skill: SkillId, number: int) -> None:
         for attempt in range(ATTEMPTS):
-            info = self._store.head(keys.revision(skill, number))
-            if info is None or info.metadata.get("kind") == Kind.PRUNED:
+            found = self._store.head(keys.revision(skill, number))
+            if found is None or _is_bare(RevisionInfo.from_object(number, found)):
                 return
-            if self._pruner.stub(skill, number, info.etag):
+            # Its author's message may hold the leak as well.
+            if self._pruner.stub(skill, number, found.etag, message=False):
                 return
             self._runtime.pause(attempt)
         raise Unavailable(f"Version {number} could not be replaced; purge it again.")
 
     def _remove_versions(self, skill: SkillId, number: int, info: RevisionInfo) -> int:
-        """Remove what versioning kept of everything that held the bytes.
+        """Remove what versioning kept of everything that held the bytes or words of a revision.
 
-        What a projection wrote is in the log, so every older version of the tree may go.
+        Older trees are in the log, older catalogs are derived, so all of them may go.
         """
-        revision = keys.revision(skill, number)
-        stale = [
-            version
-            for prefix in (revision, keys.tree(skill))
-            for version in all_versions(self._store, prefix)
-            if not version.current and version.key != keys.sidecar(skill)
-        ]
-        whole = [keys.snapshot(skill, info.sha256)]
-        principal, _, upload = info.upload_id.partition("/")
-        if (key := keys.upload(UploadId(principal, upload))) and keys.parse_upload(key):
-            whole.append(key)
-        stale += [version for key in whole for version in all_versions(self._store, key)]
+        principal, _, upload_id = info.upload_id.partition("/")
+        upload = UploadId(principal, upload_id)
+        stale = list(self._older(keys.revision(skill, number), keys.catalog(skill.scope)))
+        stale += (each for each in self._older(keys.tree(skill)) if not _is_sidecar(each, skill))
+        stale += all_versions(self._store, keys.snapshot(skill, info.sha256))
+        if keys.parse_upload(keys.upload(upload)) is not None:
+            self._outcomes.redact(upload)
+            stale += self._older(keys.outcome(upload))
+            stale += all_versions(self._store, keys.upload(upload))
         for version in stale:
             self._store.delete_version(version.key, version.version_id)
         return len(stale)
+
+    def _older(self, *prefixes: str) -> Iterator[StoredVersion]:
+        for prefix in prefixes:
+            yield from (each for each in all_versions(self._store, prefix) if not each.current)
+
+
+def _is_bare(info: RevisionInfo) -> bool:
+    """Whether it is a stub that nobody's words are left in."""
+    return info.kind is Kind.PRUNED and info.message is None
+
+
+def _is_sidecar(version: StoredVersion, skill: SkillId) -> bool:
+    return version.key == keys.sidecar(skill)

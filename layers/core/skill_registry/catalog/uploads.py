@@ -78,7 +78,7 @@ class Ticket:
 
 
 def check_message(message: str | None) -> str | None:
-    """Return a publish message that fits into user metadata, stripped.
+    """Return a message or a reason that fits into user metadata, stripped; None for a blank one.
 
     Raises:
         RequestInvalid: ``message_invalid``.
@@ -88,7 +88,7 @@ def check_message(message: str | None) -> str | None:
     text = message.strip()
     if len(text.encode()) > MESSAGE_BYTES or not text.replace("\n", " ").isprintable():
         raise RequestInvalid(
-            f"A message is printable text of at most {MESSAGE_BYTES} bytes.",
+            f"A message or reason is printable text of at most {MESSAGE_BYTES} bytes of UTF-8.",
             code="message_invalid",
         )
     return " ".join(text.split())
@@ -136,6 +136,31 @@ class Outcomes:
             if found and (found[0] == record or found[0].get("state") == "published"):
                 return
             condition = IfMatch(found[1]) if found else IfAbsent()
+
+    def redact(self, upload: UploadId) -> None:
+        """Take out of a record what its author wrote and what quotes it.
+
+        Raises:
+            Unavailable: The store does not answer, or others kept winning.
+        """
+        for _ in range(ATTEMPTS):
+            found = self._read(upload)
+            if found is None:
+                return
+            bare = {key: value for key, value in found[0].items() if key != "diagnostics"}
+            if isinstance(call := bare.get("call"), dict):
+                bare["call"] = {key: value for key, value in call.items() if key != "message"}
+            if bare == found[0]:
+                return
+            result = self._store.put(
+                keys.outcome(upload),
+                _body(bare),
+                condition=IfMatch(found[1]),
+                content_type=_JSON,
+            )
+            if isinstance(result, Written):
+                return
+        raise Unavailable("The record of the upload keeps changing; try again.")
 
     def base(self, upload: UploadId, skill: SkillId) -> int | None:
         """Return the base of an inline call to this skill; None where none was written down."""

@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skill_registry.errors import FileNotFound, SkillNotFound
+from skill_registry.errors import FileNotFound, SkillNotFound, Unavailable
 from skill_registry.spec.archive import write_archive
 from skill_registry.spec.fences import body_of
 from skill_registry.spec.model import SKILL_MD
@@ -147,7 +147,11 @@ class ViewSkill:
         return loaded
 
     def _available(self, principal: Principal, scopes: Sequence[str]) -> list[str]:
-        return self._listing.names(principal, tuple(scopes))
+        try:
+            return self._listing.names(principal, tuple(scopes))
+        except Unavailable:
+            # A catalog that cannot be read makes no other answer out of "not found".
+            return []
 
 
 def _nearest(wanted: str, paths: Iterable[str]) -> list[str]:

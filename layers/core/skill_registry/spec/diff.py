@@ -43,7 +43,8 @@ class Comparison:
     Attributes:
         changes: By path, in byte order.
         text: Unified diffs of the text files, one after the other.
-        truncated: Whether ``text`` ends before all of them were written.
+        truncated: Whether ``text`` lacks some of them: it ends at the limit, or a file has too many
+            lines to be compared.
     """
 
     changes: tuple[FileChange, ...]
@@ -65,6 +66,7 @@ def compare(
         limit: Bytes of UTF-8 that the text may have; it is cut at the end of a line.
     """
     changes = tuple(_changes(old, new))
+    too_long = any(_is_too_long(change) for change in changes)
     kept: list[str] = []
     size = 0
     for line in (line for change in changes for line in _lines(change, names)):
@@ -72,7 +74,7 @@ def compare(
         if size > limit:
             return Comparison(changes, "".join(kept), truncated=True)
         kept.append(line)
-    return Comparison(changes, "".join(kept), truncated=False)
+    return Comparison(changes, "".join(kept), truncated=too_long)
 
 
 def _changes(old: Mapping[str, SkillFile], new: Mapping[str, SkillFile]) -> Iterator[FileChange]:
@@ -91,28 +93,37 @@ def _changes(old: Mapping[str, SkillFile], new: Mapping[str, SkillFile]) -> Iter
 
 def _lines(change: FileChange, names: tuple[str, str]) -> Iterator[str]:
     """Yield the lines of one file's diff, each with its end."""
-    if change.kind is ChangeKind.MODE and change.old and change.new:
-        yield f"mode of {change.path}: {change.old.mode} -> {change.new.mode}\n"
+    modes = [file.mode for file in (change.old, change.new) if file]
+    if len(set(modes)) == 2:
+        yield f"mode of {change.path}: {modes[0]} -> {modes[1]}\n"
+    if change.kind is ChangeKind.MODE:
         return
     before, after = _text(change.old), _text(change.new)
     if before is None or after is None:
         yield f"binary file {change.path} {change.kind}\n"
-        return
-    if max(len(before), len(after)) > LONGEST:
+    elif _is_too_long(change):
         yield f"file {change.path} {change.kind}: over {LONGEST} lines, not compared\n"
-        return
-    old = f"{names[0]}/{change.path}" if change.old else "/dev/null"
-    new = f"{names[1]}/{change.path}" if change.new else "/dev/null"
-    for line in difflib.unified_diff(before, after, old, new):
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+    elif before == after:
+        yield f"empty file {change.path} {change.kind}\n"
+    else:
+        old = f"{names[0]}/{change.path}" if change.old else "/dev/null"
+        new = f"{names[1]}/{change.path}" if change.new else "/dev/null"
+        for line in difflib.unified_diff(before, after, old, new):
+            yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _is_too_long(change: FileChange) -> bool:
+    texts = (_text(change.old), _text(change.new))
+    return all(text is not None for text in texts) and any(len(t or ()) > LONGEST for t in texts)
 
 
 def _text(file: SkillFile | None) -> list[str] | None:
-    """Return the lines with their ends; None for a file that is not UTF-8 text."""
+    """Return the lines with their ends; None for a file that is no UTF-8 text, as git sees it."""
     if file is None:
         return []
     try:
-        # Lines end with "\n" alone: str.splitlines knows ten more ends.
-        return list(io.StringIO(file.data.decode(), newline="\n"))
+        text = file.data.decode()
     except UnicodeDecodeError:
         return None
+    # Lines end with "\n" alone: str.splitlines knows ten more ends.
+    return None if "\0" in text else list(io.StringIO(text, newline="\n"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from skill_registry.catalog.configuring import Change, Configurer
+from skill_registry.catalog.uploads import check_message
 from skill_registry.web.http import Request, Response, json_response
 from skill_registry.web.schemas import Configure, read_body
 from skill_registry.web.writes import known_skill, without_precondition
@@ -33,7 +34,9 @@ def configure_routes(configurer: Configurer) -> Routes:
 def _change(body: Configure) -> Change:
     """A member that is null is taken away, one that is missing stays as it is."""
     agents = tuple(body.agents or ()) if "agents" in body.model_fields_set else None
-    return Change(enabled=body.enabled, agents=agents, labels=body.labels, reason=body.reason)
+    return Change(
+        enabled=body.enabled, agents=agents, labels=body.labels, reason=check_message(body.reason)
+    )
 
 
 def _document(skill: SkillId, overrides: Overrides) -> dict[str, Any]:

@@ -110,13 +110,15 @@ class Request:
             RequestInvalid: ``body_not_json``.
         """
         try:
-            document = json.loads(self.body)
+            document = json.loads(self.body, object_pairs_hook=_once)
             # An escaped half of a surrogate pair is JSON, and no text that could be stored.
             json.dumps(document, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             document = None
         if not isinstance(document, dict):
-            raise RequestInvalid("The body must be a JSON object.", code="body_not_json")
+            raise RequestInvalid(
+                "The body must be a JSON object that names no member twice.", code="body_not_json"
+            )
         return document
 
     def content_type(self) -> str:
@@ -190,6 +192,14 @@ def _encoded(body: bytes | str) -> tuple[bool, str]:
         return False, body.decode()
     except UnicodeDecodeError:
         return True, base64.b64encode(body).decode()
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Two members of one name would mean one thing to us and another to somebody else."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a member is named twice")
+    return members
 
 
 def json_response(

@@ -46,7 +46,7 @@ def revision_routes(publisher: Publisher, purger: Purger, settings: SettingsFile
         without_precondition(request)
         body = read_body(Purge, request.json())
         skill = known_skill(request, principal)
-        done = purger.purge(principal, skill, body.version, reason=body.reason)
+        done = purger.purge(principal, skill, body.version, reason=check_message(body.reason))
         document = {
             "name": skill.name,
             "scope": skill.scope,
