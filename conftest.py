@@ -8,12 +8,19 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--corpus DIR``, a folder of real skills for the tests that take more than samples."""
+    """Add ``--corpus DIR``, a folder of real skills for the tests that take more than samples, and
+    ``--seaweedfs``, another S3 for the tests of the store port.
+    """
     parser.addoption(
         "--corpus",
         metavar="DIR",
         default=None,
         help="folder of skills that is tested besides the small ones in tests/cases",
+    )
+    parser.addoption(
+        "--seaweedfs",
+        action="store_true",
+        help="run the contract of the store against SeaweedFS as well",
     )
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 KEY = "uploads/0123456789abcdef0123456789abcdef/id_1.zip"
 OTHER = "uploads/0123456789abcdef0123456789abcdef/id_2.zip"
 DATA = b"PK\x05\x06" + bytes(18)
-TICKET = {"skill": "system/example", "message": "naïve 100% — 日本語", "empty": ""}
+TICKET = {"skill": "system/example", "message": "naïve 100% — 日本語"}
 
 
 def digest(data: bytes) -> str:
@@ -79,6 +79,13 @@ def test_a_signed_put_stores_the_bytes_with_the_ticket(signing_store: SkillStore
     assert found.body == DATA
     assert found.info.metadata == TICKET
     assert found.info.content_type == "application/zip"
+
+
+@pytest.mark.parametrize("sign", [signed_put, signed_post])
+def test_a_signed_upload_keeps_an_empty_text(signing_store: SkillStore, sign: Sign) -> None:
+    ticket = {**TICKET, "empty": ""}
+    assert deliver(signing_store, sign(signing_store, ticket), DATA)
+    assert stored(signing_store).info.metadata == ticket
 
 
 def test_a_signed_put_is_good_for_one_use(signing_store: SkillStore) -> None:
@@ -203,32 +210,32 @@ def test_an_upper_case_digest_is_the_same_digest(signing_store: SkillStore) -> N
 
 @pytest.mark.parametrize("sign", [signed_put, signed_post])
 def test_an_expired_target_on_s3_is_refused(
-    emulator_store: S3SkillStore, monkeypatch: pytest.MonkeyPatch, sign: Sign
+    served_store: SkillStore, monkeypatch: pytest.MonkeyPatch, sign: Sign
 ) -> None:
     long_ago = datetime.now(UTC) - timedelta(minutes=10)
     monkeypatch.setattr("botocore.auth.get_current_datetime", lambda **_: long_ago)
     monkeypatch.setattr("botocore.signers.get_current_datetime", lambda **_: long_ago)
-    target = sign(emulator_store)
+    target = sign(served_store)
     monkeypatch.undo()
-    assert not deliver(emulator_store, target, DATA)
-    assert emulator_store.head(KEY) is None
+    assert not deliver(served_store, target, DATA)
+    assert served_store.head(KEY) is None
 
 
 def test_a_signed_url_on_s3_reads_the_object_under_the_given_name(
-    emulator_store: S3SkillStore,
+    served_store: SkillStore,
 ) -> None:
-    emulator_store.put(KEY, DATA)
-    answer = httpx.get(emulator_store.presign_get(KEY, expires=60, filename="naïve v6.zip"))
+    served_store.put(KEY, DATA)
+    answer = httpx.get(served_store.presign_get(KEY, expires=60, filename="naïve v6.zip"))
     assert (answer.status_code, answer.content) == (200, DATA)
     disposition = answer.headers["content-disposition"]
     assert disposition == "attachment; filename*=UTF-8''na%C3%AFve%20v6.zip"
-    assert httpx.get(emulator_store.presign_get(KEY, expires=60)).content == DATA
+    assert httpx.get(served_store.presign_get(KEY, expires=60)).content == DATA
 
 
-def test_a_signed_url_reads_no_other_key(emulator_store: S3SkillStore) -> None:
-    emulator_store.put(KEY, DATA)
-    emulator_store.put(OTHER, DATA)
-    url = emulator_store.presign_get(KEY, expires=60).replace("id_1", "id_2")
+def test_a_signed_url_reads_no_other_key(served_store: SkillStore) -> None:
+    served_store.put(KEY, DATA)
+    served_store.put(OTHER, DATA)
+    url = served_store.presign_get(KEY, expires=60).replace("id_1", "id_2")
     assert httpx.get(url).status_code == 403
 
 

@@ -173,6 +173,9 @@ def test_deleting_removes_and_an_absent_key_counts_as_removed(store: SkillStore)
     assert store.get(KEY) is None
     assert list(list_all(store, "registry/")) == []
     assert store.delete(KEY) is True
+
+
+def test_a_conditional_delete_of_an_absent_key_counts_as_removed(store: SkillStore) -> None:
     assert store.delete(KEY, if_match='"x"') is True
 
 

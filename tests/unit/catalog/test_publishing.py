@@ -242,6 +242,16 @@ def test_a_ticket_that_fell_100_versions_behind_is_stale(house: House) -> None:
         house.registry.uploader.complete(ADMIN, upload)
 
 
+def test_an_upload_that_was_published_is_found_however_many_came_after_it(house: House) -> None:
+    upload = house.upload("notes", skill_zip("notes", "early"))
+    assert house.registry.uploader.complete(ADMIN, upload).info.number == 1
+    for number in range(102):
+        house.publish("notes", str(number))
+    assert house.environment().uploader.complete(ADMIN, upload).info.number == 1
+    assert house.registry.uploader.outcome(ADMIN, upload)["state"] == "published"
+    assert house.listed() == {"notes": 103}
+
+
 def test_a_refused_upload_changes_nothing_but_its_outcome(house: House) -> None:
     upload = house.upload("notes", zipped({"SKILL.md": b"no frontmatter"}))
     before = house.state()

@@ -17,8 +17,9 @@ import httpx
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# 202: the registry goes on publishing and asks to be called again.
-REGISTRY_STATUSES = frozenset({202, 429, 502, 503, 504})
+# 202: the registry goes on publishing and asks to be called again. 500: what API Gateway says where
+# a function ended in the middle of a call.
+REGISTRY_STATUSES = frozenset({202, 429, 500, 502, 503, 504})
 # 409: another write to the key is in flight. Source: AWS S3 user guide, "conditional requests".
 STORE_STATUSES = frozenset({409, 429, 500, 502, 503, 504})
 _PASSING = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)

@@ -280,8 +280,9 @@ class RevisionLog:
             return None
         if head.number - seen > SCAN_LIMIT:
             raise TicketStale(
-                f"More than {SCAN_LIMIT} versions were published since this upload was announced. "
-                "Start a new upload."
+                f"More than {SCAN_LIMIT} versions were published since this call began, so"
+                " the log does not tell whether it was one of them. Look at the versions before you"
+                " publish anew."
             )
         if head.info is not None and head.info.upload_id == upload_id:
             return head.info

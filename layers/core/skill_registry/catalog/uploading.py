@@ -154,6 +154,8 @@ class Uploader:
         try:
             published = self._commit(upload, ticket, stored.body, follow=follow)
         except (SkillInvalid, VersionConflict, TicketStale) as error:
+            if isinstance(error, TicketStale) and (done := self._told(upload, ticket)) is not None:
+                return done
             self._outcomes.rejected(upload, refusal_record(upload, ticket.skill, error))
             raise
         try:
@@ -162,6 +164,14 @@ class Uploader:
             # The log knows: reading the outcome finds it there.
             _LOGGER.warning("outcome_not_written", extra={"upload": upload.id})
         return published
+
+    def _told(self, upload: UploadId, ticket: Ticket) -> Published | None:
+        """Find what an upload became by its outcome, where the log is too long to search."""
+        number = (self._outcomes.read(upload) or {}).get("version")
+        info = self._log.info(ticket.skill, number) if isinstance(number, int) else None
+        if info is None or info.upload_id != str(upload):
+            return None
+        return Published(upload, ticket.skill, info)
 
     def _commit(self, upload: UploadId, ticket: Ticket, body: bytes, *, follow: bool) -> Published:
         contents = read_archive(body, limits=self._limits)

@@ -50,7 +50,7 @@ PROBLEMS: Mapping[str, str] = {
     # 409, 412
     "conflict": "The call lost against another one.",
     "upload_already_used": "The upload or Idempotency-Key was used for other bytes.",
-    "ticket_stale": "More than 100 versions came since the upload was announced.",
+    "ticket_stale": "Over 100 versions came since the call began; look whether it is one of them.",
     "version_conflict": "The precondition does not hold; `current` is the version now.",
     "version_in_use": "The version is the current one or has a label, so it cannot be purged.",
     "settings_unreadable": "The skill's settings.json cannot be read, so it is not replaced.",
