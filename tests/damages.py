@@ -48,6 +48,11 @@ def put_with_metadata_of(house: House, key: str, body: bytes) -> None:
     house.bucket.put(key, body, metadata=info.metadata)
 
 
+def label_on_damage(house: House) -> None:
+    put_with_metadata_of(house, keys.revision(NOTES, 2), b"not a zip")
+    house.put(keys.settings(NOTES), b'{"labels": {"stable": 2}}')
+
+
 # Each damage, the code that names it, and words of what was found against what should be.
 Damage = tuple["Callable[[House], object]", str, str]
 FIXABLE: dict[str, Damage] = {
@@ -59,7 +64,7 @@ FIXABLE: dict[str, Damage] = {
     "sidecar garbage": (
         lambda h: h.put(keys.sidecar(NOTES), b"six\n"),
         "sidecar_garbage",
-        "It holds 'six\\n', should be 3.",
+        'It holds "six", should be 3.',
     ),
     "sidecar past the log": (
         lambda h: h.put(keys.sidecar(NOTES), b"9\n"),
@@ -74,12 +79,12 @@ FIXABLE: dict[str, Damage] = {
     "tree object removed": (
         lambda h: h.bucket.delete(PATH),
         "tree_missing_file",
-        "There is none, should have 1 bytes with sha256",
+        "There is none, should have 1 byte with sha256",
     ),
     "tree object edited by hand": (
         lambda h: h.put(PATH, b"by hand"),
         "tree_foreign_file",
-        "It has 7 bytes that no version has there, should have 1 bytes",
+        "It has 7 bytes that no version has there, should have 1 byte ",
     ),
     "tree object edited, its metadata kept": (
         lambda h: put_with_metadata_of(h, PATH, b"by hand"),
@@ -89,7 +94,7 @@ FIXABLE: dict[str, Damage] = {
     "tree object of an earlier version": (
         lambda h: h.put(PATH, b"a"),
         "tree_stale_file",
-        "of an earlier version, should have 1 bytes",
+        "of an earlier version, should have 1 byte ",
     ),
     "tree object beside the others": (
         lambda h: h.put(keys.tree_file(NOTES, "extra.md"), b"x"),
@@ -148,17 +153,37 @@ UNFIXABLE: dict[str, Damage] = {
     "a number missing": (
         lambda h: h.bucket.delete(keys.revision(NOTES, 2)),
         "revision_gap",
-        "There is 1 and 3, should be 2 between them.",
+        "Version 2 is missing, should be between 1 and 3.",
     ),
     "an object that is no revision": (
         lambda h: h.put(keys.revisions(NOTES) + "abc.zip", b""),
         "revision_stray",
         "no number of eight digits",
     ),
-    "settings no JSON": (
-        lambda h: h.put(keys.settings(OTHER), b"on!"),
+    "settings of a newer schema": (
+        lambda h: h.put(keys.settings(OTHER), b'{"schema": 2}'),
         "settings_broken",
-        "It begins with 'on!'",
+        "Its schema is later than the one of this code",
+    ),
+    "settings that prune a version to come": (
+        lambda h: h.put(keys.settings(NOTES), b'{"prune_below": 8}'),
+        "settings_broken",
+        "It prunes below 8, should be at most 3",
+    ),
+    "a label on a damaged version": (
+        label_on_damage,
+        "label_dangling",
+        "`stable` names version 2, which is damaged",
+    ),
+    "another zip some numbers ahead": (
+        lambda h: h.put(keys.revision(NOTES, 9), zipped({"a": b"x"})),
+        "revision_gap",
+        "Versions 4 to 8 are missing, should be between 3 and 9. The current version is 3",
+    ),
+    "head without metadata": (
+        lambda h: h.put(keys.revision(NOTES, 3), zipped({"SKILL.md": b"another skill"})),
+        "revision_damaged",
+        "Version 3: its metadata has no kind",
     ),
     "a path that no skill can have": (
         lambda h: h.bucket.put(keys.tree(NOTES) + "a/../b", b"x"),
@@ -176,7 +201,7 @@ TOGETHER = (
     "entry stale",
     "old revision no zip",
     "an object that is no revision",
-    "settings no JSON",
+    "settings of a newer schema",
     "a path that no skill can have",
 )
 

@@ -97,7 +97,7 @@ def test_a_damaged_head_is_answered_by_its_code_and_costs_no_other_skill(house: 
     environment = house.environment()
     assert environment.viewing.view(ADMIN, "other").loaded.version == 1
     house.bucket.delete(CATALOG)
-    assert environment.refresher.refresh("system", [])
+    assert environment.refresher.refresh("system", []).written
     page = environment.listing.page(ADMIN)
     assert [each.entry.name for each in page.skills] == ["other", "plain"]
     (told,) = page.diagnostics

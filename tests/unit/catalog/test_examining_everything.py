@@ -11,7 +11,7 @@ from damages import (
     PATH,
     furnished,
 )
-from house import House
+from house import ADMIN, House, skill_zip
 
 from skill_registry.errors import Unavailable
 from skill_registry.store import keys
@@ -34,6 +34,10 @@ def test_objects_that_belong_to_no_skill_are_named_with_their_keys(house: House)
         "skills/system/readme.md",
         "registry/system/notes/other.json",
         "registry/notes.txt",
+        "junk.txt",
+        "logs/today.txt",
+        "uploads/x",
+        "uploads/someone/thing.zip",
     )
     for key in strays:
         house.bucket.put(key, b"x")
@@ -47,7 +51,18 @@ def test_objects_that_belong_to_no_skill_are_named_with_their_keys(house: House)
         "skills/system/readme.md",
         "registry/system/notes/other.json",
         "registry/notes.txt",
+        "junk.txt",
+        "logs/",
+        "uploads/x",
+        "uploads/someone/thing.zip",
     }
+
+
+def test_uploads_and_what_became_of_them_are_no_strays(house: House) -> None:
+    house.registry.uploader.complete(ADMIN, house.upload("late", skill_zip("late")))
+    house.upload("later", skill_zip("later"))
+    assert sum(key.startswith("uploads/") for key in house.state()) == 3
+    assert house.environment().examiner.examine_all().findings == ()
 
 
 def test_a_thousand_strays_make_a_short_answer(house: House) -> None:
@@ -55,7 +70,7 @@ def test_a_thousand_strays_make_a_short_answer(house: House) -> None:
         house.bucket.put(f"skills/system/{number}.txt", b"x")
     found = house.environment().examiner.scope("system")
     assert len(found) == 101
-    assert "30 more" in found[-1].detail
+    assert "There are 30 more." in found[-1].detail
 
 
 def test_one_skill_that_cannot_be_examined_stops_no_other(house: House) -> None:

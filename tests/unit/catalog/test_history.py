@@ -13,6 +13,7 @@ from skill_registry.catalog.log import Precondition
 from skill_registry.errors import (
     Gone,
     RequestInvalid,
+    RevisionDamaged,
     SkillNotFound,
     UploadAlreadyUsed,
     VersionConflict,
@@ -117,6 +118,33 @@ def test_a_deleted_skill_shows_its_history_to_its_writers_only(house: House) -> 
     assert house.registry.history.versions(ADMIN, "notes").head == 4
     with pytest.raises(SkillNotFound):
         house.registry.history.versions(READER, "notes")
+
+
+def test_a_damaged_head_leaves_the_history_to_its_writers(house: House) -> None:
+    house.put(keys.revision(NOTES, 3), b"not a zip")
+    history = house.environment().history
+    assert [each.info.number for each in history.versions(ADMIN, "notes").versions] == [3, 2, 1]
+    diff = history.diff(ADMIN, "notes", old=1, new=2)
+    assert "-one" in diff.comparison.text and "+two" in diff.comparison.text
+    with pytest.raises(RevisionDamaged):
+        history.diff(ADMIN, "notes")
+    for call in (history.versions, history.diff):
+        with pytest.raises(RevisionDamaged):
+            call(READER, "notes")
+
+
+def test_a_damaged_head_is_looked_for_in_the_scope_that_has_it(house: House) -> None:
+    writer = person("arn:writer", "blue")
+    house.publish("notes", "blue", scope="team-blue")
+    house.put(keys.revision(NOTES, 3), b"not a zip")
+    history = house.environment().history
+    assert history.versions(writer, "notes").skill == SkillId("team-blue", "notes")
+    with pytest.raises(RevisionDamaged):
+        history.versions(writer, "notes", scopes=("system", "team-blue"))
+    found = history.versions(ADMIN, "notes", scopes=("system", "team-blue"))
+    assert (found.skill, found.head) == (NOTES, 3)
+    house.registry.configurer.change(ADMIN, NOTES, Change(enabled=False))
+    assert history.versions(writer, "notes", scopes=("system", "team-blue")).head == 1
 
 
 def test_a_difference_names_files_and_lines(house: House) -> None:

@@ -90,6 +90,45 @@ def test_a_rebuild_reads_every_entry_anew_and_counts_up_only_for_a_difference(
     assert house.listed() == {"notes": 1}
 
 
+def test_a_rebuild_and_the_doctor_agree_though_one_remembers_the_right_bytes(
+    house: House, client: Client
+) -> None:
+    house.publish("notes")
+    house.put(keys.revision(NOTES, 1), skill_zip("notes", "forged"))
+    run(client, "doctor", {"fix": True})
+    first = run(client, "rebuild", {"scope": "system"})[1]
+    assert run(client, "reconcile")[1]["repaired"] == []
+    assert run(client, "doctor", {"fix": True})[1]["repaired"] == []
+    assert run(client, "rebuild", {"scope": "system"})[1] == first
+
+
+def test_unreadable_settings_are_replaced_under_the_name_of_who_asked(
+    house: House, client: Client
+) -> None:
+    house.publish("notes")
+    house.put(keys.settings(NOTES), b"on!")
+    assert [f["code"] for f in run(client, "doctor", {"fix": True})[1]["repaired"]] == [
+        "settings_broken",
+        "catalog_entry_stale",
+    ]
+    house.put(keys.settings(NOTES), b"[]")
+    assert run(client, "doctor", {"name": "notes", "fix": True})[1]["findings"] == []
+    stored = json.loads(house.read(keys.settings(NOTES)) or b"")
+    assert stored["enabled"] is False
+    assert stored["changes"][0]["who"].endswith("role/admin")
+
+
+def test_a_skill_of_which_there_is_nothing_is_not_found(house: House, client: Client) -> None:
+    house.publish("notes")
+    for body in ({"name": "nope"}, {"name": "nope", "fix": True}):
+        status, answer = run(client, "doctor", body)
+        assert (status, answer["code"]) == (404, "skill_not_found")
+    for key in ("skills/system/nope/ref.md", "registry/system/nope/settings.json"):
+        house.put(key, b"x")
+        assert run(client, "doctor", {"name": "nope"})[0] == 200
+        house.bucket.delete(key)
+
+
 def test_the_doctor_names_every_disagreement_and_mends_only_when_asked(
     house: House, client: Client
 ) -> None:
@@ -186,6 +225,14 @@ def test_an_administrator_by_claim_may_too(house: House, client: Client) -> None
         ("doctor", {"fix": "yes"}, 400, "body_invalid"),
         ("doctor", {"name": "notes", "cursor": "system/a"}, 400, "body_invalid"),
         ("doctor", {"name": "a/b"}, 404, "skill_not_found"),
+        ("doctor", {"name": "nope"}, 404, "skill_not_found"),
+        ("doctor", {"cursor": "garbage"}, 400, "cursor_invalid"),
+        ("doctor", {"cursor": "nowhere/a"}, 400, "cursor_invalid"),
+        ("doctor", {"cursor": "system/a", "scope": "team-blue"}, 400, "cursor_invalid"),
+        ("doctor", {"cursor": "uploads/a/b.zip"}, 400, "cursor_invalid"),
+        ("reconcile", {"cursor": "garbage"}, 400, "cursor_invalid"),
+        ("reconcile", {"cursor": "nowhere/a"}, 400, "cursor_invalid"),
+        ("reconcile", {"cursor": "uploads/garbage"}, 400, "cursor_invalid"),
     ],
 )
 def test_what_cannot_be_done_is_named(

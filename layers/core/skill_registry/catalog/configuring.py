@@ -7,12 +7,15 @@ comes second sees the other (invariant I9).
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from skill_registry.catalog.overrides import (
+    CLOSED,
     NO_OVERRIDES,
+    SCHEMA,
     Overrides,
     read_overrides,
     write_overrides,
@@ -32,7 +35,7 @@ from skill_registry.store.base import IfAbsent, IfMatch, StoredObject, Written
 from skill_registry.store.conditional import put_once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from skill_registry.catalog.following import Follower
     from skill_registry.catalog.log import RevisionLog
@@ -101,6 +104,46 @@ class SettingsFiles:
                 return wanted
             self._runtime.pause(attempt)
         raise Unavailable(f"Too many changes of {skill}; try again.")
+
+    @staticmethod
+    def is_replaceable(body: bytes) -> bool:
+        """Whether settings cannot be read by any code: those of a later schema can."""
+        if read_overrides(body) is not None:
+            return False
+        try:
+            schema = json.loads(body).get("schema")
+        except (ValueError, AttributeError, RecursionError):
+            return True
+        return not isinstance(schema, int) or schema <= SCHEMA
+
+    def replace_unreadable(self, skill: SkillId, who: str, *, gone: Iterable[int] = ()) -> bool:
+        """Put closed settings in the place of unreadable ones; whether it was this call.
+
+        The skill stays disabled, since nobody knows any more what was decided. Labels and the
+        floor of pruning start anew.
+
+        Args:
+            who: Is noted among the changes.
+            gone: Revisions that lost their bytes, which nobody should miss.
+        """
+        found = self._store.get(keys.settings(skill))
+        if not isinstance(found, StoredObject) or not self.is_replaceable(found.body):
+            return False
+        change = {
+            "who": who,
+            "when": self._runtime.now(),
+            "what": {"enabled": False},
+            "why": "The settings before could not be read.",
+        }
+        result = put_once(
+            self._store,
+            keys.settings(skill),
+            write_overrides(replace(CLOSED, purged=tuple(gone), changes=(change,))),
+            condition=IfMatch(found.etag),
+            content_type="application/json",
+            write_id=self._runtime.new_id(),
+        )
+        return isinstance(result, Written)
 
 
 @dataclass(frozen=True, slots=True)

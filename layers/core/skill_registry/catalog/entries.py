@@ -17,6 +17,7 @@ from skill_registry.catalog.snapshot import Entry, State, content_fingerprint
 from skill_registry.errors import RevisionDamaged
 from skill_registry.spec.diagnostics import Place, error
 from skill_registry.spec.model import SKILL_MD, Report
+from skill_registry.spec.names import is_skill_name
 from skill_registry.spec.validation import read_skill
 from skill_registry.store import keys
 from skill_registry.store.base import StoredObject
@@ -112,7 +113,8 @@ def _damaged(
     skill: SkillId, damage: RevisionDamaged, overrides: Overrides, settings: str | None
 ) -> Entry:
     """The entry of a head that cannot be read: nobody knows any more whom it was for."""
-    told = error("skill_unreadable", damage.message, hint="Publish the skill again.")
+    hint = "Publish the skill again." if is_skill_name(skill.name) else None
+    told = error("skill_unreadable", damage.message, hint=hint)
     return Entry(
         skill.name,
         damage.number,

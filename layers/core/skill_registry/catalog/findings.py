@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from skill_registry.store import keys
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -16,13 +18,14 @@ FINDINGS: Mapping[str, str] = {
     "sidecar_garbage": "A `.version` holds no number.",
     "sidecar_past_log": "A `.version` states a number that was never published.",
     "sidecar_behind": "A `.version` is below the newest version.",
-    "revision_damaged": "A version's bytes are not those that were published.",
+    "revision_damaged": "A version is not, or not provably, what was published.",
     "revision_gap": "Numbers between the first and the newest version are missing.",
     "revision_pruned": "A version lost its bytes although it is current, labelled or to be kept.",
     "revision_unpruned": "A version was purged or pruned, and its bytes are still there.",
     "revision_stray": "An object among the versions is none.",
     "label_dangling": "A label names a version that cannot be loaded.",
-    "settings_broken": "A settings.json cannot be read; its skill is closed until it can.",
+    "settings_broken": "A settings.json cannot be read, or says what cannot be.",
+    "log_missing": "A directory was written by publishes, and its versions are gone.",
     "tree_missing_file": "A file of the current version is not in the plain tree.",
     "tree_stale_file": "A file of the plain tree is of an earlier version.",
     "tree_foreign_file": "A file of the plain tree was edited by hand.",
@@ -78,3 +81,12 @@ def unfixable(
 ) -> Finding:
     """Return a finding that only a person can mend."""
     return Finding(code, skill, key, detail, fixable=False, hint=hint)
+
+
+def hint_of_stray(key: str) -> str:
+    """Say what an operator can do about an object that nothing reads."""
+    if key.startswith(keys.REGISTRY):
+        return "Nothing reads it, so it may stay: the bucket policy lets nobody remove it."
+    if key.startswith(keys.UPLOADS):
+        return "Nothing reads it, and the bucket lets it expire."
+    return "Nothing reads it, so it may stay or be deleted."

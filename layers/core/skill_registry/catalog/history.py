@@ -1,7 +1,7 @@
 """History: the versions of a skill, and what changed between two of them.
 
 Whoever sees the skill sees its history. Whoever may write to its scope sees it after a deletion
-too, to find what to go back to.
+too, and while the current version is damaged, to find what to go back to.
 """
 
 from __future__ import annotations
@@ -12,7 +12,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from skill_registry.catalog.revision import Kind, RevisionInfo
-from skill_registry.errors import RequestInvalid, SkillNotFound, VersionNotFound
+from skill_registry.errors import (
+    RequestInvalid,
+    RevisionDamaged,
+    SkillNotFound,
+    VersionNotFound,
+)
 from skill_registry.spec.diff import Comparison, compare
 from skill_registry.spec.names import is_directory_name
 from skill_registry.store.keys import SkillId
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from skill_registry.catalog.configuring import SettingsFiles
-    from skill_registry.catalog.loading import Loader, Pin
+    from skill_registry.catalog.loading import Loaded, Loader, Pin
     from skill_registry.catalog.log import RevisionLog
     from skill_registry.catalog.overrides import Overrides
     from skill_registry.catalog.principal import Principal
@@ -178,6 +183,14 @@ class History:
             if found is None:
                 raise
             return found
+        except RevisionDamaged:
+            found = self._damaged(principal, name, scopes)
+            if found is None:
+                raise
+            return found
+        return self._seen(loaded)
+
+    def _seen(self, loaded: Loaded) -> _Found:
         head = loaded.revision.number if loaded.revision else 0
         return _Found(loaded.skill, head, loaded.overrides)
 
@@ -191,6 +204,24 @@ class History:
             skill = SkillId(scope, name)
             if principal.may_write(scope) and (head := self._log.head(skill).number):
                 return _Found(skill, head, self._settings.read(skill)[0])
+        return None
+
+    def _damaged(self, principal: Principal, name: str, scopes: tuple[str, ...]) -> _Found | None:
+        """Find the skill whose head is damaged, where the principal may write to its scope.
+
+        Whom it was for says nobody any more, so that nobody else may see its history.
+        """
+        for scope in principal.read_scopes(scopes):
+            skill = SkillId(scope, name)
+            try:
+                loaded = self._loader.load([skill], principal)
+            except RevisionDamaged:
+                if not principal.may_write(scope):
+                    return None
+                head = self._log.head(skill).number
+                return _Found(skill, head, self._settings.read(skill)[0])
+            if loaded is not None:
+                return self._seen(loaded)
         return None
 
     def _infos(self, skill: SkillId, numbers: Sequence[int]) -> list[RevisionInfo]:

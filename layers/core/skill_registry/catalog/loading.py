@@ -7,7 +7,6 @@ object that supplied the bytes (invariant I6).
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,10 +14,15 @@ from typing import TYPE_CHECKING
 from skill_registry.catalog.cache import ByteLru
 from skill_registry.catalog.log import RevisionLog, parse_sidecar
 from skill_registry.catalog.overrides import NO_OVERRIDES, Overrides, overrides_of
-from skill_registry.catalog.revision import Kind, Revision, RevisionInfo
+from skill_registry.catalog.revision import (
+    Kind,
+    Revision,
+    RevisionInfo,
+    damaged_message,
+    read_stored,
+)
 from skill_registry.catalog.vendored import Directory, VendoredReader
 from skill_registry.errors import Gone, RevisionDamaged, Unavailable, VersionNotFound
-from skill_registry.spec.archive import read_revision
 from skill_registry.spec.model import SKILL_MD, Limits, SkillFile, SkillMeta
 from skill_registry.spec.validation import read_skill
 from skill_registry.spec.visibility import may_see
@@ -159,8 +163,8 @@ class Loader:
                 number = self._newest(skill, stubs)
                 loaded = self.revision(skill, number, overrides) if number else None
                 if loaded is not None and _is_stub(loaded) and number == lost:
-                    message = f"Version {number} of `{skill.name}` was pruned, and is the newest."
-                    raise RevisionDamaged(f"{message} Publish the skill again.", number=number)
+                    message = damaged_message(skill, number, "was pruned, and is the newest")
+                    raise RevisionDamaged(message, number=number)
                 lost = number
             if loaded is None or loaded.revision is None:
                 return None
@@ -219,9 +223,12 @@ class Loader:
         found = self._store.get(keys.revision(skill, number))
         if not isinstance(found, StoredObject):
             return None
-        info = RevisionInfo.from_object(number, found.info)
-        loaded = _loaded(skill, Revision(info, _files(skill, info, found.body)), self._limits)
-        self._keep(loaded, info)
+        read = read_stored(number, found)
+        if read.fault is not None and read.info.kind is not Kind.PRUNED:
+            raise RevisionDamaged(damaged_message(skill, number), number=number)
+        files = {file.path: file for file in read.files}
+        loaded = _loaded(skill, Revision(read.info, files), self._limits)
+        self._keep(loaded, read.info)
         return _with(loaded, overrides)
 
     def remember(self, skill: SkillId, info: RevisionInfo, files: Sequence[SkillFile]) -> None:
@@ -273,19 +280,6 @@ class Loader:
 
 def _is_stub(loaded: Loaded) -> bool:
     return loaded.revision is not None and loaded.revision.kind is Kind.PRUNED
-
-
-def _files(skill: SkillId, info: RevisionInfo, body: bytes) -> dict[str, SkillFile]:
-    if info.kind is not Kind.CONTENT:
-        return {}
-    message = f"Version {info.number} of `{skill.name}` is damaged. Publish the skill again."
-    # Objects that were copied by a tool may have lost their metadata: then there is no digest.
-    if info.sha256 not in ("", hashlib.sha256(body).hexdigest()):
-        raise RevisionDamaged(message, number=info.number)
-    try:
-        return {file.path: file for file in read_revision(body)}
-    except ValueError as error:
-        raise RevisionDamaged(message, number=info.number) from error
 
 
 def _loaded(skill: SkillId, revision: Revision, limits: Limits) -> Loaded:

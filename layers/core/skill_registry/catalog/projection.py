@@ -33,10 +33,17 @@ ATTEMPTS = 8
 
 @dataclass(frozen=True, slots=True)
 class Projected:
-    """What a projection did: objects written or removed, and paths that somebody edited by hand."""
+    """What a projection did.
+
+    Attributes:
+        changed: Objects written or removed.
+        drift: Paths that somebody edited by hand.
+        sidecar: ETag of ``.version`` as a heal left it, None where there is none.
+    """
 
     changed: int = 0
     drift: tuple[str, ...] = ()
+    sidecar: str | None = None
 
 
 class Projection:

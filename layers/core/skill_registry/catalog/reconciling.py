@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from skill_registry.catalog.log import sidecar_body
+from skill_registry.catalog.places import read_place, read_upload_place
 from skill_registry.catalog.snapshot import Entry, decode, listed_fingerprint
 from skill_registry.catalog.surveying import Seen, scopes_of, survey
 from skill_registry.errors import RegistryError
@@ -54,7 +55,8 @@ class Reconciled:
 
     Attributes:
         uploads: Uploads that it published.
-        repaired: Skills that the listings did not show to be in step, and that now are.
+        repaired: Skills that were not in step: something was written for them. A fault that no
+            run can mend is none of them, however often one meets it.
         failed: Skills, or whole scopes, that could not be repaired.
         drift: Skills whose plain tree was edited by hand. It stays (invariant I8).
         pruned: Versions that lost their bytes, by skill.
@@ -94,6 +96,7 @@ class _Task:
 
     settle: bool
     prune: bool
+    sidecar: str | None
 
 
 class Reconciler:
@@ -126,6 +129,9 @@ class Reconciler:
             anywhere: Begin at a place that changes with the hour, in each scope. For the schedule,
                 which has no ``start``: what one run leaves, one of the next ones reaches, even
                 where skills in front of it take all the time.
+
+        Raises:
+            RequestInvalid: ``cursor_invalid``.
         """
         deadline = None if budget is None else self._runtime.monotonic() + budget
         turn = self._runtime.clock() // _HOUR * _GOLDEN % 1 if anywhere else 0.0
@@ -147,11 +153,13 @@ class Reconciler:
 
     def _all(self, run: _Run, start: str) -> bool:
         """Work through everything behind ``start``; whether there was time for all of it."""
-        if start == "" or start.startswith(keys.UPLOADS):
+        uploads = start == "" or start.startswith(keys.UPLOADS)
+        first, after = read_place(None if uploads else start)
+        if uploads:
+            if start:
+                read_upload_place(start)
             if not self._publish_pending(run, start):
                 return False
-            start = ""
-        first, _, after = start.partition("/")
         scopes = run.turned([each for each in scopes_of(self._store) if each >= first])
         # Where it begins among the skills of a scope has nothing to do with which scope is first.
         run.turn = run.turn * len(scopes) % 1
@@ -213,7 +221,8 @@ class Reconciler:
             settle = not _is_in_step(SkillId(scope, seen.name), seen, entries.get(seen.name))
             prune = self._pruner is not None and self._pruner.is_due(seen.revisions)
             if settle or prune:
-                tasks[seen.name] = _Task(settle, prune)
+                sidecar = seen.sidecar.etag if seen.sidecar else None
+                tasks[seen.name] = _Task(settle, prune, sidecar)
         return tasks
 
     def _work(self, run: _Run, skill: SkillId, task: _Task) -> bool:
@@ -223,7 +232,8 @@ class Reconciler:
             if task.settle:
                 projected = self._refresher.settle(skill)
                 changed = True
-                run.repaired.append(str(skill))
+                if projected.changed or projected.sidecar != task.sidecar:
+                    run.repaired.append(str(skill))
                 if projected.drift:
                     run.drift.append(str(skill))
                     extra = {"skill": str(skill), "paths": list(projected.drift[:20])}
@@ -240,10 +250,14 @@ class Reconciler:
 
     def _refresh(self, run: _Run, scope: str, names: list[str]) -> None:
         try:
-            self._refresher.refresh(scope, names)
+            changed = self._refresher.refresh(scope, names).names
         except RegistryError as error:
             _LOGGER.warning("refresh_failed", extra={"scope": scope, "why": error.code})
             run.failed.append(scope)
+            return
+        told = {*run.repaired, *run.failed, *run.pruned}
+        listed = (str(SkillId(scope, name)) for name in names if name in changed)
+        run.repaired += [skill for skill in listed if skill not in told]
 
 
 def _is_in_step(skill: SkillId, seen: Seen, entry: Entry | None) -> bool:

@@ -8,6 +8,7 @@ then the conditional write; duplicates and reordering of events are harmless by 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,21 @@ if TYPE_CHECKING:
 ATTEMPTS = 60
 
 
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What a refresh did.
+
+    Attributes:
+        catalog: What the scope's catalog says now.
+        written: Whether it was written.
+        names: Skills whose entries are others than before.
+    """
+
+    catalog: Catalog
+    written: bool = False
+    names: frozenset[str] = frozenset()
+
+
 class Refresher:
     """Brings everything that is derived from a skill up to date."""
 
@@ -51,7 +67,8 @@ class Refresher:
     def settle(self, skill: SkillId) -> Projected:
         """Heal a skill's log and project its head. Writes nothing where all is well."""
         head = self._log.heal(skill)
-        return self._projection.project(skill, head.number) if head.number else Projected()
+        done = self._projection.project(skill, head.number) if head.number else Projected()
+        return replace(done, sidecar=head.etag)
 
     def mend(self, skill: SkillId) -> Projected:
         """Heal, and project over what was edited by hand, believing nothing but bytes."""
@@ -64,17 +81,17 @@ class Refresher:
         """Project the head after a publish of ``number``, over what was edited by hand."""
         return self._projection.project(skill, number, take_over=True)
 
-    def refresh(self, scope: str, names: Iterable[str]) -> bool:
+    def refresh(self, scope: str, names: Iterable[str]) -> Refreshed:
         """Bring the catalog entries of these skills up to date, in one write for all of them.
 
-        Returns whether the catalog changed. A scope whose catalog is missing or broken is listed
-        and rebuilt as a whole; one that later code wrote is left to that code.
+        A scope whose catalog is missing or broken is listed and rebuilt as a whole; one that later
+        code wrote is left to that code.
 
         Raises:
             Unavailable: Others kept winning, the catalog is of a later schema, or the store does
                 not answer.
         """
-        return self._update(scope, set(names))[1]
+        return self._update(scope, set(names))
 
     def rebuild(self, scope: str) -> Catalog:
         """Read every entry anew, whatever the catalog says; return the catalog that results.
@@ -86,9 +103,9 @@ class Refresher:
         Raises:
             Unavailable: Others kept winning, or the store does not answer.
         """
-        return self._update(scope, None)[0]
+        return self._update(scope, None).catalog
 
-    def _update(self, scope: str, names: set[str] | None) -> tuple[Catalog, bool]:
+    def _update(self, scope: str, names: set[str] | None) -> Refreshed:
         """Compare and set; without names, every entry is read."""
         for attempt in range(ATTEMPTS):
             found = self._store.get(keys.catalog(scope))
@@ -99,7 +116,7 @@ class Refresher:
             before = known if isinstance(known, Catalog) else Catalog(scope, 0, {})
             after = self._renewed(before, known, names)
             if after is None or (stored is None and names is None and not after.entries):
-                return before, False
+                return Refreshed(before)
             result = self._store.put(
                 keys.catalog(scope),
                 after.encode(),
@@ -107,7 +124,7 @@ class Refresher:
                 content_type="application/gzip",
             )
             if isinstance(result, Written):
-                return after, True
+                return Refreshed(after, True, _differing(before, after))
             self._runtime.pause(attempt)
         raise Unavailable(f"Too many writers on the catalog of `{scope}`; try again.")
 
@@ -125,3 +142,8 @@ class Refresher:
         calls = [partial(self._entries.read, SkillId(before.scope, name)) for name in wanted]
         entries = self._runtime.parallel(calls)
         return before.changed(dict(zip(wanted, entries, strict=True)), floor=floor)
+
+
+def _differing(before: Catalog, after: Catalog) -> frozenset[str]:
+    names = {*before.entries, *after.entries}
+    return frozenset(n for n in names if before.entries.get(n) != after.entries.get(n))

@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from skill_registry.spec.archive import content_digest, write_archive
+from skill_registry.spec.archive import content_digest, read_revision, write_archive
 from skill_registry.spec.model import SKILL_MD
+from skill_registry.spec.names import is_skill_name
+from skill_registry.spec.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from skill_registry.spec.model import SkillFile
-    from skill_registry.store.base import ObjectInfo
+    from skill_registry.store.base import ObjectInfo, StoredObject
+    from skill_registry.store.keys import SkillId
 
 
 class Kind(StrEnum):
@@ -107,6 +110,60 @@ class Revision:
         """The bytes of SKILL.md, None where the revision has none."""
         file = self.files.get(SKILL_MD)
         return file.data if file else None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRevision:
+    """An object that lies where a revision should.
+
+    Attributes:
+        files: None of one that is no content, or that is damaged.
+        fault: Why it is damaged, to follow "Version 6:"; None where it is what was published.
+    """
+
+    info: RevisionInfo
+    files: tuple[SkillFile, ...] = ()
+    fault: str | None = None
+
+
+# Every publish writes them, so that an object without one of them is somebody else's.
+_PROOFS = ("upload-id", "sha256", "digest")
+
+
+def read_stored(number: int, stored: StoredObject) -> ReadRevision:
+    """Read a stored revision, and hold its bytes against what was written beside them.
+
+    The only place that says what a damaged revision is. Never raises for bad input.
+    """
+    info = RevisionInfo.from_object(number, stored.info)
+    said = stored.info.metadata
+    if (kind := said.get("kind")) not in set(Kind):
+        what = f"the kind `{kind}`" if kind else "no kind"
+        return ReadRevision(info, fault=f"its metadata has {what}, so it is no revision of ours")
+    try:
+        files = read_revision(stored.body)
+    except ValueError:
+        size = counted(len(stored.body), "byte")
+        return ReadRevision(info, fault=f"its {size} are no readable zip archive")
+    if info.kind is not Kind.CONTENT and files:
+        is_a = "it was pruned" if info.kind is Kind.PRUNED else "it is the mark of a deletion"
+        return ReadRevision(info, fault=f"{is_a} and holds {counted(len(files), 'file')}")
+    if info.kind is Kind.PRUNED:
+        return ReadRevision(info)
+    if (missing := next((name for name in _PROOFS if not said.get(name)), None)) is not None:
+        fault = f"its metadata has no {missing}, so it is no revision of ours"
+        return ReadRevision(info, fault=fault)
+    actual = {"sha256": hashlib.sha256(stored.body).hexdigest(), "digest": content_digest(files)}
+    for name, value in actual.items():
+        if said[name] != value:
+            return ReadRevision(info, fault=f"its {name} is {value}, should be {said[name]}")
+    return ReadRevision(info, files)
+
+
+def damaged_message(skill: SkillId, number: int, what: str = "is damaged") -> str:
+    """Say that nobody can have a version, and what brings the skill back."""
+    remedy = " Publish the skill again." if is_skill_name(skill.name) else ""
+    return f"Version {number} of `{skill.name}` {what}.{remedy}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from skill_registry.spec.text import shown
 from skill_registry.store.etags import content_etag
 
 if TYPE_CHECKING:
@@ -91,12 +92,14 @@ class Entry:
             TypeError: A member is not of the type that it is written with.
             ValueError: The state is none.
         """
+        if (state := raw.get("state", State.LIVE)) not in set(State):
+            raise ValueError("a `state` is none that a skill can have")
         values = {
             key: _checked(key, value)
             for key, value in raw.items()
             if key in _TYPES and value is not None
         }
-        return cls(name=name, state=State(raw.get("state", State.LIVE)), **values)
+        return cls(name=name, state=State(state), **values)
 
 
 _MEMBERS = tuple(member.name for member in fields(Entry))
@@ -130,12 +133,12 @@ _ELEMENTS: Mapping[str, type] = {"diagnostics": dict}
 def _checked(key: str, value: Any) -> Any:
     """Return a member as an entry holds it."""
     if not isinstance(value, _TYPES[key]):
-        raise TypeError(f"`{key}` is not of its type")
+        raise TypeError(f"a `{key}` is not of its type")
     if not isinstance(value, list):
         return value
     wanted = _ELEMENTS.get(key, str)
     if not all(isinstance(each, wanted) for each in value):
-        raise TypeError(f"`{key}` holds what is not of its type")
+        raise TypeError(f"a `{key}` holds what is not of its type")
     return tuple(value)
 
 
@@ -215,12 +218,17 @@ def read_catalog(scope: str, body: bytes) -> Catalog | Unreadable:
         why = f"its schema is {schema}, the one of this code {SCHEMA}"
         return Unreadable(why, schema, version or 0)
     if raw.get("scope") != scope:
-        return Unreadable(f"it is the catalog of `{raw.get('scope')}`")
+        said = raw.get("scope")
+        of = f"the catalog of {shown(said)}" if isinstance(said, str) else "of no scope"
+        return Unreadable(f"it is {of}")
     if version is None:
         return Unreadable("it states no catalog_version")
+    skills = raw.get("skills")
+    if not isinstance(skills, dict) or not all(isinstance(each, dict) for each in skills.values()):
+        return Unreadable("its skills are malformed (they are no objects)", version=version)
     try:
-        entries = {name: Entry.from_dict(name, value) for name, value in raw["skills"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as odd:
+        entries = {name: Entry.from_dict(name, value) for name, value in skills.items()}
+    except (ValueError, TypeError) as odd:
         return Unreadable(f"its skills are malformed ({odd})", version=version)
     return Catalog(scope, version, entries)
 

@@ -105,17 +105,32 @@ def strays_of(store: SkillStore, scope: str) -> Iterator[str]:
 
 
 def strays_beside(store: SkillStore) -> Iterator[str]:
-    """Yield the keys and folders beside the scopes."""
+    """Yield the keys and folders beside the scopes, and those of uploads that are none."""
+    ours = (keys.SKILLS, keys.REGISTRY, keys.UPLOADS)
+    yield from (each for each in _level(store, "") if each not in ours)
     for prefix in (keys.SKILLS, keys.REGISTRY):
-        after: str | None = None
-        while True:
-            page = store.list_page(prefix, delimiter="/", after=after)
-            named = (info.key for info in page.objects if info.key != prefix)
-            yield from (key for key in named if key != _ACCESS)
-            yield from (each for each in page.prefixes if not is_scope(each[len(prefix) : -1]))
-            if page.after is None:
-                break
-            after = page.after
+        for each in _level(store, prefix):
+            is_ours = each == _ACCESS or (each[-1] == "/" and is_scope(each[len(prefix) : -1]))
+            if not is_ours:
+                yield each
+    for info in list_all(store, keys.UPLOADS):
+        upload = keys.parse_upload(f"{info.key.removesuffix('.json')}.zip")
+        is_ours = keys.parse_upload(info.key) is not None
+        is_ours = is_ours or (upload is not None and info.key == keys.outcome(upload))
+        if not (is_ours or info.key.endswith("/")):
+            yield info.key
+
+
+def _level(store: SkillStore, prefix: str) -> Iterator[str]:
+    """Yield the objects and the folders directly under a prefix."""
+    after: str | None = None
+    while True:
+        page = store.list_page(prefix, delimiter="/", after=after)
+        yield from (info.key for info in page.objects if info.key != prefix)
+        yield from page.prefixes
+        if page.after is None:
+            return
+        after = page.after
 
 
 def _of_skills(store: SkillStore, prefix: str) -> Iterator[tuple[bytes, str, ObjectInfo | None]]:

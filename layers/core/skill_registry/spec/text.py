@@ -31,6 +31,11 @@ def shown(text: str, limit: int = _QUOTED) -> str:
     return f'"{visible}"' if len(text) <= limit else f'"{visible}…"'
 
 
+def counted(number: int, noun: str) -> str:
+    """Count things in words: ``1 file``, ``2 files``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _visible(character: str) -> str:
     if character == " " or not unicodedata.category(character).startswith(("C", "Z")):
         return character

@@ -44,10 +44,12 @@ def maintenance_routes(reconciler: Reconciler, refresher: Refresher, examiner: E
         asked = read_body(Doctor, body)
         if asked.name is None:
             scope = None if asked.scope is None else principal.write_scope(asked.scope)
-            found = examiner.examine_all(scope=scope, start=asked.cursor, fix=asked.fix)
+            found = examiner.examine_all(
+                scope=scope, start=asked.cursor, fix=asked.fix, who=principal.subject
+            )
         else:
             skill = _skill(principal.write_scope(asked.scope), asked.name)
-            found = _one(examiner, skill, fix=asked.fix)
+            found = _one(examiner, skill, fix=asked.fix, who=principal.subject)
         return _examined(found)
 
     tasks: Mapping[str, Task] = {"reconcile": reconcile, "rebuild": rebuild, "doctor": doctor}
@@ -70,12 +72,14 @@ def _skill(scope: str, name: str) -> SkillId:
     return SkillId(scope, name)
 
 
-def _one(examiner: Examiner, skill: SkillId, *, fix: bool) -> Examined:
+def _one(examiner: Examiner, skill: SkillId, *, fix: bool, who: str) -> Examined:
     """Examine one skill with what its scope's catalog says of it; repair it where asked to."""
+    if not examiner.knows(skill):
+        raise SkillNotFound(f"There is nothing of a skill `{skill.name}` in `{skill.scope}`.")
     found = examiner.examine(skill)
     if not (fix and any(each.fixable for each in found)):
         return Examined(tuple(found), examined=1)
-    left = examiner.repair(skill)
+    left = examiner.repair(skill, who=who)
     return Examined(tuple(left), tuple(each for each in found if each not in left), 1)
 
 

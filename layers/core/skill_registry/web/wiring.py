@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from skill_registry.catalog.configuring import Configurer, SettingsFiles
+    from skill_registry.catalog.entries import EntryReader
     from skill_registry.catalog.events import EventHandler
     from skill_registry.catalog.examining import Examiner
     from skill_registry.catalog.following import Follower
@@ -187,14 +188,38 @@ class Registry:
         """What the schedule runs."""
         from skill_registry.catalog.reconciling import Reconciler
 
-        return Reconciler(self.store, self.runtime, self.uploader, self.refresher, self.pruner)
+        return Reconciler(
+            self.store, self.runtime, self.uploader, self.fresh_refresher, self.pruner
+        )
+
+    @cached_property
+    def fresh_refresher(self) -> Refresher:
+        """Refreshes for maintenance: what it once read of a revision counts for nothing."""
+        return self._unremembering[2]
 
     @cached_property
     def examiner(self) -> Examiner:
-        """The doctor, with a loader that remembers nothing."""
+        """The doctor."""
         from skill_registry.catalog.checking import LogChecker
-        from skill_registry.catalog.entries import EntryReader
         from skill_registry.catalog.examining import Examiner
+
+        loader, entries, refresher = self._unremembering
+        checker = LogChecker(self.store, self.runtime, self.pruner.is_due)
+        return Examiner(
+            self.store,
+            self.runtime,
+            loader,
+            checker,
+            entries,
+            refresher,
+            self.pruner,
+            self.settings_files,
+        )
+
+    @cached_property
+    def _unremembering(self) -> tuple[Loader, EntryReader, Refresher]:
+        """What maintenance reads with: what is stored counts, not what was once read of it."""
+        from skill_registry.catalog.entries import EntryReader
         from skill_registry.catalog.loading import Loader
         from skill_registry.catalog.projection import Projection
         from skill_registry.catalog.refreshing import Refresher
@@ -203,9 +228,7 @@ class Registry:
         loader = Loader(self.store, self.runtime, limits, cache_bytes=0)
         entries = EntryReader(self.store, self.runtime, loader, limits)
         projection = Projection(self.store, self.runtime, loader)
-        refresher = Refresher(self.store, self.runtime, self.log, entries, projection)
-        checker = LogChecker(self.store, self.runtime)
-        return Examiner(self.store, self.runtime, loader, checker, entries, refresher, self.pruner)
+        return loader, entries, Refresher(self.store, self.runtime, self.log, entries, projection)
 
     def list_api(self) -> Api:
         """The API of the list function."""
@@ -238,7 +261,7 @@ class Registry:
         """The API of the refresh function."""
         from skill_registry.web.maintenance_routes import maintenance_routes
 
-        routes = maintenance_routes(self.reconciler, self.refresher, self.examiner)
+        routes = maintenance_routes(self.reconciler, self.fresh_refresher, self.examiner)
         return Api(routes, self.settings)
 
 
