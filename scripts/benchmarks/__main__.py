@@ -9,17 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import format as skill_format
-from benchmarks import memory, requests, warm
+from benchmarks import memory, real_store, reliability, requests, warm
 from benchmarks.report import Report, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def _reliability(steps: int = reliability.STEPS) -> list[Report]:
+    """Run the simulation, and the same promises over a real store and real processes."""
+    return [*reliability.run(steps), *real_store.run()]
+
 
 BENCHMARKS: dict[str, Callable[[], list[Report]]] = {
     "requests": requests.run,
     "warm": warm.run,
     "memory": memory.run,
     "format": skill_format.run,
+    "reliability": _reliability,
 }
 
 
@@ -34,8 +41,18 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--corpus", type=_folder, metavar="DIR", help="for format: a folder of real skills"
     )
+    parser.add_argument(
+        "--steps",
+        type=int,
+        default=reliability.STEPS,
+        metavar="N",
+        help="for reliability: requests of the simulation (%(default)s)",
+    )
     given = parser.parse_args(arguments)
-    benchmarks = BENCHMARKS | {"format": partial(skill_format.run, given.corpus)}
+    benchmarks = BENCHMARKS | {
+        "format": partial(skill_format.run, given.corpus),
+        "reliability": partial(_reliability, given.steps),
+    }
     chosen = benchmarks.values() if given.name == "all" else [benchmarks[given.name]]
     show([report for run in chosen for report in run()], as_json=given.json)
     return 0
