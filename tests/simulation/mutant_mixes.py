@@ -31,6 +31,7 @@ I16 = "i16_no_conditional_write_is_repeated_unread"
 I17 = "i17_validated_bytes_are_the_committed_ones"
 I18 = "i18_the_sidecar_is_no_file"
 ANSWERED = "l02_who_retries_is_answered"
+SURPRISE = "l03_no_error_is_a_surprise"
 
 
 def mix_of(
@@ -81,3 +82,4 @@ ONE_EVENT = mix_of({"sidecar": 1, "deliver": 3}, ("conflicts", "outages"))
 PURGES = mix_of({"purge": 2, "publish": 1}, ("calm",), history=(2, 4))
 DELETES = mix_of({"delete": 2, "publish": 1, "view": 1}, ("calm",))
 ANEW = mix_of({"anew": 1}, ("calm",), actors=(1, 1), history=(1, 1))
+FLOORS = mix_of({"publish": 1, "prune": 1}, ("calm",), actors=(4, 7), persistence=(0.6, 0.9))

@@ -6,12 +6,14 @@ from dataclasses import replace
 
 from simulation.mutant_mixes import (
     ANEW,
+    FLOORS,
     I01,
     I04,
     I09,
     I10,
     LABELS,
     PURGES,
+    SURPRISE,
 )
 from simulation.mutating import Edit, Mutant
 
@@ -118,6 +120,19 @@ KEEPING = (
         ),
         LABELS,
         (I09,),
+    ),
+    Mutant(
+        "a newer floor is a fault",
+        "Pruning takes a floor that another run raised for somebody's mistake.",
+        (
+            Edit(
+                PRUNE + "Pruner.prune",
+                "head = self._log.head(skill).number\n    if overrides.prune_below > head:",
+                "...\n    if overrides.prune_below > head:",
+            ),
+        ),
+        FLOORS,
+        (SURPRISE,),
     ),
     Mutant(
         "blind stub",

@@ -9,7 +9,7 @@ from house import ADMIN
 from simulation.world import NoAnswer
 
 from skill_registry.catalog.configuring import Change
-from skill_registry.errors import RegistryError, Unavailable
+from skill_registry.errors import RegistryError, SettingsUnreadable, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,8 +59,17 @@ def _configure(skill: SkillId, change: Change, registry: Registry) -> object:
 
 
 def prune(world: World, skill: SkillId) -> Actor:
-    """Make a run of the garbage collection of one skill."""
-    return lambda: _until_answered(world, "prune", lambda r: r.pruner.prune(skill))
+    """Make a run of the garbage collection of one skill. Nobody wrote settings that it can blame."""
+
+    def act() -> None:
+        since = world.step
+        try:
+            _until_answered(world, "prune", lambda r: r.pruner.prune(skill), but=SettingsUnreadable)
+        except SettingsUnreadable:
+            if world.ledger.of(skill).trusted(since):
+                raise
+
+    return act
 
 
 def purge(world: World, skill: SkillId) -> Actor:
@@ -73,14 +82,22 @@ def purge(world: World, skill: SkillId) -> Actor:
     return act
 
 
-def _until_answered(world: World, name: str, work: Callable[[Registry], object]) -> None:
+def _until_answered(
+    world: World,
+    name: str,
+    work: Callable[[Registry], object],
+    *,
+    but: type[RegistryError] | None = None,
+) -> None:
+    """Try some times; a refusal is an answer, ``but`` one that the caller wants to hear of."""
     for _ in range(TRIES):
         try:
             world.call(name, work)
         except (NoAnswer, Unavailable):
             continue
-        except RegistryError:
-            return
+        except RegistryError as error:
+            if but is not None and isinstance(error, but):
+                raise
         return
 
 

@@ -68,6 +68,9 @@ class Pruner:
         numbered = _numbered(list_all(self._store, keys.revisions(skill)))
         overrides = self._raise_floor(skill, self._floor(numbered, head))
         if overrides.prune_below > head:
+            # Another run may have seen a newer head.
+            head = self._log.head(skill).number
+        if overrides.prune_below > head:
             # No retention writes this. Whoever did may not have meant every version but one.
             raise SettingsUnreadable(
                 f"The settings.json of {skill} prunes below a version to come."
