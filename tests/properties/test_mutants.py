@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import logging
-from typing import TYPE_CHECKING
-
 import pytest
 from simulation.hunting import hunt
 from simulation.invariants import all_invariants
@@ -16,21 +13,10 @@ from simulation.mutating import Edit, EditError, Mutant, applied
 
 from skill_registry.catalog import log
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 CAUGHT = sorted(name for name, mutant in MUTANTS.items() if not mutant.redundant)
 REDUNDANT = sorted(name for name, mutant in MUTANTS.items() if mutant.redundant)
 # Liveness is no invariant of the architecture, and still has to hold.
 LIVENESS = {"l01_everything_ends", "l02_who_retries_is_answered", "l03_no_error_is_a_surprise"}
-
-
-@pytest.fixture(autouse=True)
-def _silent() -> Iterator[None]:
-    """What broken code logs tells nobody anything."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.mark.parametrize("name", CAUGHT)

@@ -6,7 +6,6 @@ same, over millions of requests: ``./scripts/bench reliability``.
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING
@@ -23,20 +22,10 @@ from skill_registry.store import keys
 from skill_registry.store.keys import SkillId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from simulation.campaign import Tally
 
 SEEDS = 110
 BLOCKS = 2
-
-
-@pytest.fixture(autouse=True)
-def _silent() -> Iterator[None]:
-    """Hundreds of injected faults are no news."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @cache

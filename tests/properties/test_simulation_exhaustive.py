@@ -5,7 +5,6 @@ Bounded here; ``./scripts/bench reliability`` makes all runs and prints their nu
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,19 +15,9 @@ from simulation.mutating import applied
 from simulation.settings import all_settings, editors, publishers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from simulation.exploring import Setting
 
 MOST = 600
-
-
-@pytest.fixture(autouse=True)
-def _silent() -> Iterator[None]:
-    """Thousands of injected crashes are no news."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.mark.parametrize("setting", all_settings(), ids=lambda setting: setting.name)

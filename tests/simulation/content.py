@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from house import skill_md, zipped
+from house import skill_md
 
 from skill_registry.spec.archive import content_digest, read_archive, read_revision, write_archive
 from skill_registry.spec.model import SkillFile
@@ -62,13 +64,22 @@ def refused(name: str) -> Sample:
     return _sample(name, {"SKILL.md": skill_md("another-name"), "leak.md": b"never validated\n"})
 
 
+def _zipped(files: dict[str, bytes]) -> bytes:
+    """Pack files as other tools do, a stray sidecar included, the same at any time."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, data in files.items():
+            archive.writestr(zipfile.ZipInfo(path), data)
+    return buffer.getvalue()
+
+
 def _sample(name: str, files: dict[str, bytes]) -> Sample:
-    return _made(name, zipped(files))
+    return _made(name, _zipped(files))
 
 
 def _executable(name: str, files: dict[str, bytes]) -> Sample:
     """Make a skill whose last file may be run."""
-    *others, last = read_archive(zipped(files)).files
+    *others, last = read_archive(_zipped(files)).files
     return _made(name, write_archive([*others, SkillFile(last.path, last.data, True)]))
 
 

@@ -130,8 +130,7 @@ DERIVED = (
             ),
         ),
         TREES,
-        redundant="Each write of the tree is an event, whose handler compares the whole tree; the"
-        " reconcile does where events are lost. The second look shortens the time until then.",
+        redundant="Each write of the tree is an event, whose handler compares all of it.",
     ),
     Mutant(
         "what is gone stays",

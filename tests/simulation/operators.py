@@ -59,7 +59,7 @@ def _configure(skill: SkillId, change: Change, registry: Registry) -> object:
 
 
 def prune(world: World, skill: SkillId) -> Actor:
-    """Make a run of the garbage collection of one skill. Nobody wrote settings that it can blame."""
+    """Make a run of the garbage collection of one skill, which has no settings to complain of."""
 
     def act() -> None:
         since = world.step
