@@ -28,6 +28,8 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 ELSEWHERE = {
     "./scripts/server": "the fixture below, with a port and a folder of its own",
     "./scripts/test": "it runs this test",
+    "./scripts/bench reliability": "its parts, smaller: tests/properties/test_simulation*.py,"
+    " test_mutants.py, and tests/integration/test_real_store_*.py",
     "./scripts/build": "tests/infrastructure/test_built_artifact.py",
     "python3 -m venv agent-venv": "test_the_python_example_works",
     "agent-venv/bin/pip": "test_the_python_example_works",
