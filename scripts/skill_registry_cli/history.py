@@ -98,11 +98,9 @@ def rollback(
         done = client.rollback(
             name, wanted, message=message, scope=scope, precondition=precondition(if_version)
         )
-    if as_json:
-        terminal.document(done.answer)
-        return
     back = f"the files of v:{done.restores}"
-    terminal.say(f"Published {done.name} v:{done.version} in {done.scope} with {back}.")
+    sentence = f"Published {done.name} v:{done.version} in {done.scope} with {back}."
+    terminal.done(done.answer, sentence)
 
 
 def delete(
@@ -115,10 +113,8 @@ def delete(
     """Delete a skill. Its versions stay, so that a rollback brings it back."""
     with Session.of(context).asking(as_json=as_json) as (client, terminal):
         done = client.delete(name, scope=scope, precondition=precondition(if_version))
-    if as_json:
-        terminal.document(done.answer)
-        return
-    terminal.say(f"Deleted {done.name} in {done.scope}; that is v:{done.version}.")
+    sentence = f"Deleted {done.name} in {done.scope}; that is v:{done.version}."
+    terminal.done(done.answer, sentence)
 
 
 def _row(version: VersionInfo) -> tuple[str, ...]:

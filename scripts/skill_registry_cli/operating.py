@@ -12,7 +12,7 @@ from skill_registry_cli.session import Session
 from skill_registry_cli.terminal import counted
 
 if TYPE_CHECKING:
-    from skill_registry.agent.maintenance import Examined, Finding, Reconciled, SkillSettings
+    from skill_registry.agent.maintenance import Examined, Finding, Reconciled
     from skill_registry_cli.terminal import Terminal
 
 catalog = typer.Typer(help="Look after catalogs.")
@@ -36,7 +36,7 @@ def label(
     with Session.of(context).asking(as_json=as_json) as (client, terminal):
         now = client.configure(name, labels={label: version}, reason=reason, scope=scope)
     named = f"{label} names v:{version}" if version else f"{label} is no label"
-    _settings(terminal, now, f"{named} of {now.name} in {now.scope}.")
+    terminal.done(now.answer, f"{named} of {now.name} in {now.scope}.")
 
 
 def enable(
@@ -73,14 +73,7 @@ def _switch(
     with Session.of(context).asking(as_json=as_json) as (client, terminal):
         now = client.configure(name, enabled=on, reason=reason, scope=scope)
     state = "enabled" if now.enabled else "disabled"
-    _settings(terminal, now, f"{now.name} in {now.scope} is {state}.")
-
-
-def _settings(terminal: Terminal, now: SkillSettings, text: str) -> None:
-    if terminal.as_json:
-        terminal.document(now.answer)
-    else:
-        terminal.say(text)
+    terminal.done(now.answer, f"{now.name} in {now.scope} is {state}.")
 
 
 def purge(
@@ -167,11 +160,9 @@ def rebuild(
     """Make the catalog of a scope anew from the skills themselves."""
     with Session.of(context).asking(as_json=as_json) as (client, terminal):
         done = client.rebuild(scope)
-    if as_json:
-        terminal.document(done.answer)
-        return
     at = f"its version is {done.catalog_version}"
-    terminal.say(f"The catalog of {done.scope} lists {counted(done.skills, 'skill')}; {at}.")
+    sentence = f"The catalog of {done.scope} lists {counted(done.skills, 'skill')}; {at}."
+    terminal.done(done.answer, sentence)
 
 
 def doctor(

@@ -54,6 +54,13 @@ class Terminal:
             # Half a surrogate pair has no UTF-8 form, but a JSON one.
             self.data(json.dumps(document, indent=2).encode() + b"\n")
 
+    def done(self, answer: object, sentence: str) -> None:
+        """Say what was done, or print the registry's answer where JSON is asked for."""
+        if self.as_json:
+            self.document(answer)
+        else:
+            self.say(sentence)
+
     def data(self, data: bytes) -> None:
         """Write bytes to stdout exactly as they are."""
         self._stdout.flush()

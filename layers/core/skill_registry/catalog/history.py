@@ -16,7 +16,6 @@ from skill_registry.errors import (
     RequestInvalid,
     RevisionDamaged,
     SkillNotFound,
-    VersionNotFound,
 )
 from skill_registry.spec.diff import Comparison, compare
 from skill_registry.spec.names import is_directory_name
@@ -161,8 +160,8 @@ class History:
             Gone: The bytes of one were pruned.
         """
         found = self._find(principal, name, scopes)
-        second = _number(found, new) if new is not None else found.head
-        first = _number(found, old) if old is not None else second - 1
+        second = found.overrides.number_of(new, name) if new is not None else found.head
+        first = found.overrides.number_of(old, name) if old is not None else second - 1
         before = self._files_of(found, first) if old is not None or first else {}
         after = self._files_of(found, second)
         names = (f"v{first}", f"v{second}")
@@ -233,10 +232,3 @@ class History:
         if state is State.CONTENT and info.number < found.head:
             state = State.CONTENT if found.overrides.keeps(info.number) else State.PRUNED
         return Version(info, state, found.overrides.labels_of(info.number))
-
-
-def _number(found: _Found, pin: int | str) -> int:
-    number = found.overrides.labels.get(pin[1:]) if isinstance(pin, str) else pin
-    if number is None:
-        raise VersionNotFound(f"`{found.skill.name}` has no version `{pin}`.")
-    return number

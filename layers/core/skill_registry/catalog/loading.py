@@ -241,9 +241,9 @@ class Loader:
             size = sum(len(file.data) for file in loaded.files.values())
             self._revisions.put((loaded.skill, info.number), loaded, size + 1024)
 
-    def _pinned(self, head: Loaded, pin: Pin) -> Loaded:
-        number = head.overrides.labels.get(pin[1:]) if isinstance(pin, str) else pin
-        if number is None or head.revision is None:
+    def _pinned(self, head: Loaded, pin: int | str) -> Loaded:
+        number = head.overrides.number_of(pin, head.skill.name)
+        if head.revision is None:
             raise VersionNotFound(f"`{head.skill.name}` has no version `{pin}`.")
         if number == head.revision.number:
             return head

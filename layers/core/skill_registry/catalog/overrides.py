@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from skill_registry.errors import VersionNotFound
+
 SCHEMA = 1
 
 
@@ -39,6 +41,17 @@ class Overrides:
         if number in self.purged:
             return False
         return number >= self.prune_below or number in self.labels.values()
+
+    def number_of(self, pin: int | str, name: str) -> int:
+        """Return the version that a number or ``@label`` of the skill ``name`` means.
+
+        Raises:
+            VersionNotFound: There is no such label.
+        """
+        number = self.labels.get(pin[1:]) if isinstance(pin, str) else pin
+        if number is None:
+            raise VersionNotFound(f"`{name}` has no version `{pin}`.")
+        return number
 
     def labels_of(self, number: int) -> tuple[str, ...]:
         """Return the labels of a revision, sorted."""

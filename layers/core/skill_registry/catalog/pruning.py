@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from skill_registry.store.keys import SkillId
 
 DAY = 24 * 60 * 60
+STUB = write_archive(())
 
 
 class Pruner:
@@ -121,7 +122,7 @@ class Pruner:
         stub = replace(info, kind=Kind.PRUNED, message=info.message if message else None)
         result = self._store.put(
             key,
-            write_archive(()),
+            STUB,
             condition=IfMatch(etag),
             metadata=stub.to_metadata(),
             content_type="application/zip",
@@ -136,7 +137,7 @@ def _is_doomed(number: int, head: int, overrides: Overrides) -> bool:
 
 def has_bytes(info: ObjectInfo) -> bool:
     """Whether a revision's listing shows more than an empty archive: no stub, no tombstone."""
-    return info.size > len(write_archive(()))
+    return info.size > len(STUB)
 
 
 def _numbered(revisions: Iterable[ObjectInfo]) -> dict[int, ObjectInfo]:

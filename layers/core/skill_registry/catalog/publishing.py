@@ -129,13 +129,16 @@ class Publisher:
         self,
         principal: Principal,
         skill: SkillId,
-        number: int,
+        version: int | str,
         *,
         precondition: Precondition = NO_PRECONDITION,
         message: str | None = None,
         idempotency_key: str | None = None,
     ) -> Published:
         """Publish the files of an earlier revision again, as the next one. Brings back a deletion.
+
+        Args:
+            version: Its number, or ``@`` and a label.
 
         Raises:
             SkillNotFound: The skill has no revision at all.
@@ -144,6 +147,7 @@ class Publisher:
             VersionConflict: The precondition does not hold.
         """
         overrides, _ = self._files.read(skill)
+        number = overrides.number_of(version, skill.name)
         head = self._log.head(skill).number
         if not head:
             raise SkillNotFound(f"`{skill.name}` has no versions to go back to.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from skill_registry.catalog.log import sidecar_body
 from skill_registry.catalog.places import read_place, read_upload_place
@@ -21,12 +21,13 @@ from skill_registry.store.etags import content_etag
 from skill_registry.store.keys import SkillId
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
+    from skill_registry.catalog.pruning import Pruner
     from skill_registry.catalog.refreshing import Refresher
     from skill_registry.catalog.runtime import Runtime
     from skill_registry.catalog.uploading import Uploader
-    from skill_registry.store.base import ObjectInfo, SkillStore
+    from skill_registry.store.base import SkillStore
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -35,18 +36,6 @@ CHUNK = 100
 _HOUR = 60 * 60
 # Multiples of it, modulo 1, come near every place soon.
 _GOLDEN = 0.6180339887498949
-
-
-class Prunes(Protocol):
-    """What reconcile needs of the pruner."""
-
-    def is_due(self, revisions: Sequence[ObjectInfo]) -> bool:
-        """Whether a listing shows bytes that may go."""
-        ...
-
-    def prune(self, skill: SkillId) -> tuple[int, ...]:
-        """Prune a skill; return the numbers that lost their bytes now."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +97,7 @@ class Reconciler:
         runtime: Runtime,
         uploader: Uploader,
         refresher: Refresher,
-        pruner: Prunes | None = None,
+        pruner: Pruner | None = None,
     ) -> None:
         self._store = store
         self._runtime = runtime

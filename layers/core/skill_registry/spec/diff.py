@@ -66,15 +66,16 @@ def compare(
         limit: Bytes of UTF-8 that the text may have; it is cut at the end of a line.
     """
     changes = tuple(_changes(old, new))
-    too_long = any(_is_too_long(change) for change in changes)
+    texts = [(_text(change.old), _text(change.new)) for change in changes]
     kept: list[str] = []
     size = 0
-    for line in (line for change in changes for line in _lines(change, names)):
-        size += len(line.encode())
-        if size > limit:
-            return Comparison(changes, "".join(kept), truncated=True)
-        kept.append(line)
-    return Comparison(changes, "".join(kept), truncated=too_long)
+    for change, (before, after) in zip(changes, texts, strict=True):
+        for line in _lines(change, before, after, names):
+            size += len(line.encode())
+            if size > limit:
+                return Comparison(changes, "".join(kept), truncated=True)
+            kept.append(line)
+    return Comparison(changes, "".join(kept), truncated=any(map(_is_too_long, texts)))
 
 
 def _changes(old: Mapping[str, SkillFile], new: Mapping[str, SkillFile]) -> Iterator[FileChange]:
@@ -91,17 +92,21 @@ def _changes(old: Mapping[str, SkillFile], new: Mapping[str, SkillFile]) -> Iter
         yield FileChange(path, kind, before, after)
 
 
-def _lines(change: FileChange, names: tuple[str, str]) -> Iterator[str]:
+def _lines(
+    change: FileChange,
+    before: list[str] | None,
+    after: list[str] | None,
+    names: tuple[str, str],
+) -> Iterator[str]:
     """Yield the lines of one file's diff, each with its end."""
     modes = [file.mode for file in (change.old, change.new) if file]
     if len(set(modes)) == 2:
         yield f"mode of {change.path}: {modes[0]} -> {modes[1]}\n"
     if change.kind is ChangeKind.MODE:
         return
-    before, after = _text(change.old), _text(change.new)
     if before is None or after is None:
         yield f"binary file {change.path} {change.kind}\n"
-    elif _is_too_long(change):
+    elif _is_too_long((before, after)):
         yield f"file {change.path} {change.kind}: over {LONGEST} lines, not compared\n"
     elif before == after:
         yield f"empty file {change.path} {change.kind}\n"
@@ -112,9 +117,9 @@ def _lines(change: FileChange, names: tuple[str, str]) -> Iterator[str]:
             yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
-def _is_too_long(change: FileChange) -> bool:
-    texts = (_text(change.old), _text(change.new))
-    return all(text is not None for text in texts) and any(len(t or ()) > LONGEST for t in texts)
+def _is_too_long(texts: tuple[list[str] | None, list[str] | None]) -> bool:
+    before, after = texts
+    return before is not None and after is not None and max(len(before), len(after)) > LONGEST
 
 
 def _text(file: SkillFile | None) -> list[str] | None:

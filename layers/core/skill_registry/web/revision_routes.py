@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from skill_registry.catalog.uploads import check_message
-from skill_registry.errors import VersionNotFound
 from skill_registry.web.http import Request, Response, json_response
 from skill_registry.web.queries import read_pin
 from skill_registry.web.schemas import Purge, Rollback, read_body
@@ -18,24 +17,23 @@ from skill_registry.web.writes import (
 )
 
 if TYPE_CHECKING:
-    from skill_registry.catalog.configuring import SettingsFiles
     from skill_registry.catalog.principal import Principal
     from skill_registry.catalog.publishing import Publisher
     from skill_registry.catalog.purging import Purger
-    from skill_registry.store.keys import SkillId
     from skill_registry.web.api import Routes
 
 
-def revision_routes(publisher: Publisher, purger: Purger, settings: SettingsFiles) -> Routes:
-    """Return the routes, over the publish and purge use cases and the labels."""
+def revision_routes(publisher: Publisher, purger: Purger) -> Routes:
+    """Return the routes, over the publish and purge use cases."""
 
     def rollback(request: Request, principal: Principal) -> Response:
         body = read_body(Rollback, request.json())
         skill = known_skill(request, principal)
+        wanted = read_pin(body.version, "version")
         published = publisher.rollback(
             principal,
             skill,
-            _number(settings, skill, body.version),
+            wanted,
             precondition=precondition(request),
             message=check_message(body.message),
             idempotency_key=idempotency_key(request),
@@ -58,14 +56,3 @@ def revision_routes(publisher: Publisher, purger: Purger, settings: SettingsFile
         return json_response(document, headers={"cache-control": "no-store"})
 
     return {"POST /skills/{name}/rollback": rollback, "POST /skills/{name}/purge": purge}
-
-
-def _number(settings: SettingsFiles, skill: SkillId, version: int | str) -> int:
-    """Return the number that is meant; a label is looked up as it is now."""
-    wanted = read_pin(version, "version")
-    if isinstance(wanted, int):
-        return wanted
-    number = settings.read(skill)[0].labels.get(wanted[1:])
-    if number is None:
-        raise VersionNotFound(f"`{skill.name}` has no version `{wanted}`.")
-    return number

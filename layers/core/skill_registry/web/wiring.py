@@ -252,7 +252,7 @@ class Registry:
         uploads = UploadRoutes(self.uploader, self.publisher, self.settings.limits)
         routes = {
             **uploads.routes(),
-            **revision_routes(self.publisher, self.purger, self.settings_files),
+            **revision_routes(self.publisher, self.purger),
             **configure_routes(self.configurer),
         }
         return Api(routes, self.settings)
