@@ -6,6 +6,8 @@ RegistryError
 │   └── ScopeRequired   scope_required
 ├── SkillInvalid        skill_invalid: carries every diagnostic
 ├── TooLarge            too_large, use_upload
+│   └── ScopeFull       scope_full
+├── TooManyUploads      too_many_uploads: carries ``retry_after`` seconds
 ├── NotFound            not_found
 │   ├── SkillNotFound   skill_not_found
 │   ├── FileNotFound    file_not_found
@@ -21,6 +23,8 @@ RegistryError
 ├── Forbidden           forbidden
 ├── Unauthenticated     unauthenticated
 └── Unavailable         store_unavailable: carries ``retry_after`` seconds
+    ├── AccessUnreadable access_unreadable
+    ├── TimeIsUp        time_is_up
     └── RevisionDamaged revision_damaged
 
 Nothing here knows HTTP; ``web/problems.py`` maps the classes to statuses.
@@ -85,6 +89,22 @@ class TooLarge(RegistryError):
     """A body is over a limit, in bytes."""
 
     code = "too_large"
+
+
+class ScopeFull(TooLarge):
+    """The scope holds as many skills, or as many bytes, as the deployment lets it."""
+
+    code = "scope_full"
+
+
+class TooManyUploads(RegistryError):
+    """The principal has too many uploads that nobody published. ``retry_after`` is in seconds."""
+
+    code = "too_many_uploads"
+
+    def __init__(self, message: str, *, retry_after: int = 60) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class NotFound(RegistryError, LookupError):
@@ -187,6 +207,18 @@ class Unavailable(RegistryError):
     def __init__(self, message: str, *, retry_after: int = 1) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class AccessUnreadable(Unavailable):
+    """``access.json`` cannot be read, so that nobody whom it names is let in."""
+
+    code = "access_unreadable"
+
+
+class TimeIsUp(Unavailable):
+    """The call used the time that it has. What it began is either done whole or not at all."""
+
+    code = "time_is_up"
 
 
 class RevisionDamaged(Unavailable):

@@ -13,7 +13,6 @@ from skill_registry.catalog.snapshot import State
 from skill_registry.errors import RequestInvalid
 from skill_registry.spec.diagnostics import Place, error, first_of_each
 from skill_registry.spec.model import SKILL_MD, Diagnostic, Severity
-from skill_registry.spec.visibility import may_see
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -150,7 +149,7 @@ def _merge(
 def _may_load(entry: Entry, principal: Principal) -> bool:
     if entry.state is State.DELETED or not entry.enabled:
         return False
-    return may_see(agents=entry.agents, min_tier=entry.min_tier, viewer=principal.viewer)
+    return principal.sees(entry.agents, entry.min_tier)
 
 
 def _unreadable(scope: str, entry: Entry) -> Diagnostic:

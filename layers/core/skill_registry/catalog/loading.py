@@ -25,7 +25,6 @@ from skill_registry.catalog.vendored import Directory, VendoredReader
 from skill_registry.errors import Gone, RevisionDamaged, Unavailable, VersionNotFound
 from skill_registry.spec.model import SKILL_MD, Limits, SkillFile, SkillMeta
 from skill_registry.spec.validation import read_skill
-from skill_registry.spec.visibility import may_see
 from skill_registry.store import keys
 from skill_registry.store.base import NotModified, StoredObject
 
@@ -70,7 +69,7 @@ class Loaded:
         if not self.overrides.enabled or self.meta is None:
             return False
         named = self.overrides.agents if self.overrides.agents is not None else self.meta.agents
-        return may_see(agents=named, min_tier=self.meta.min_tier, viewer=principal.viewer)
+        return principal.sees(named, self.meta.min_tier)
 
 
 class Loader:

@@ -19,6 +19,8 @@ class Overrides:
     Attributes:
         enabled: A disabled skill is in no listing and answers as an unknown one.
         agents: Who may see it, whatever its frontmatter says; None leaves that to the frontmatter.
+        hidden: In a user's scope: its owner wants no skill of this name, whatever scope it is in.
+        sealed: In ``system``: a skill of this name comes from ``system`` or from nowhere.
         labels: Names of revisions that are protected from pruning.
         prune_below: Revisions below this number have lost their bytes, or will, but for those with
             a label. It never falls.
@@ -28,6 +30,8 @@ class Overrides:
 
     enabled: bool = True
     agents: tuple[str, ...] | None = None
+    hidden: bool = False
+    sealed: bool = False
     labels: Mapping[str, int] = field(default_factory=dict)
     prune_below: int = 0
     purged: tuple[int, ...] = ()
@@ -108,6 +112,8 @@ def _every(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
 _SOUND: Mapping[str, Callable[[Any], bool]] = {
     "enabled": lambda value: isinstance(value, bool),
     "agents": _every(lambda agent: isinstance(agent, str)),
+    "hidden": lambda value: isinstance(value, bool),
+    "sealed": lambda value: isinstance(value, bool),
     "labels": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
     "prune_below": lambda value: value is not False and (value == 0 or _is_number(value)),
     "purged": _every(_is_number),
@@ -122,6 +128,10 @@ def write_overrides(overrides: Overrides) -> bytes:
         document["enabled"] = False
     if overrides.agents is not None:
         document["agents"] = list(overrides.agents)
+    if overrides.hidden:
+        document["hidden"] = True
+    if overrides.sealed:
+        document["sealed"] = True
     if overrides.labels:
         document["labels"] = dict(sorted(overrides.labels.items()))
     if overrides.prune_below:

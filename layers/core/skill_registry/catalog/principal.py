@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from skill_registry.errors import Forbidden, RequestInvalid, ScopeRequired
-from skill_registry.spec.visibility import Viewer
+from skill_registry.spec.visibility import TIERS, Viewer, lower_tier, may_see
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 SYSTEM = "system"
 
@@ -43,7 +47,13 @@ class Principal:
         writes: Scopes that it may write.
         default_scope: Where a write goes that names no scope.
         agent: The verified agent identity, None where there is none.
+        tier: The verified model tier, None where there is none.
         administrator: May read and write every scope.
+        roles: What it is: some of ``reader``, ``author``, ``maintainer``, ``admin``.
+        own_scope: The scope that is its alone, None where it has none.
+        strict: It sees only skills that name its verified agent.
+        relevant_to: An agent that the request names and nobody verified; see ``Viewer``.
+        asked_tier: A tier that the request names. It never lifts a verified one.
     """
 
     subject: str
@@ -53,6 +63,11 @@ class Principal:
     agent: str | None = None
     tier: str | None = None
     administrator: bool = False
+    roles: frozenset[str] = field(default_factory=frozenset)
+    own_scope: str | None = None
+    strict: bool = False
+    relevant_to: str | None = None
+    asked_tier: str | None = None
 
     @property
     def hash(self) -> str:
@@ -62,7 +77,24 @@ class Principal:
     @property
     def viewer(self) -> Viewer:
         """What visibility depends on."""
-        return Viewer(agent=self.agent, tier=self.tier)
+        return Viewer(self.agent, lower_tier(self.tier, self.asked_tier), self.relevant_to)
+
+    def sees(self, agents: Collection[str] | None, min_tier: str | None) -> bool:
+        """Tell whether a skill for these agents and this tier is for this caller."""
+        return may_see(agents=agents, min_tier=min_tier, viewer=self.viewer, strict=self.strict)
+
+    def narrowed(self, *, agent: str | None, tier: str | None) -> Principal:
+        """Return the principal as a request narrows it by what it says of itself.
+
+        Raises:
+            RequestInvalid: ``filter_invalid`` for a tier that is none.
+        """
+        if tier is not None and tier not in TIERS:
+            raise RequestInvalid(
+                f"`tier` is {' or '.join(TIERS)}; without it, {TIERS[0]}.", code="filter_invalid"
+            )
+        other = agent if agent != self.agent else None
+        return replace(self, relevant_to=other, asked_tier=tier)
 
     def read_scopes(self, asked: tuple[str, ...]) -> tuple[str, ...]:
         """Return the scopes to read, in order; those asked for, or all of the principal's.

@@ -15,8 +15,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from skill_registry.catalog.facts import untold
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from skill_registry.catalog.facts import Fact
 
 T = TypeVar("T")
 
@@ -83,6 +87,7 @@ class Runtime:
         new_id: A fresh id of 32 hex digits.
         pause: Waits before another attempt, given how many failed.
         parallel: Runs independent store requests.
+        tell: Takes the facts of use.
     """
 
     clock: Callable[[], float] = time.time
@@ -90,6 +95,7 @@ class Runtime:
     new_id: Callable[[], str] = field(default=lambda: uuid.uuid4().hex)
     pause: Callable[[int], None] = jittered_pause
     parallel: Parallel = sequential
+    tell: Callable[[Fact], None] = untold
 
     def now(self) -> str:
         """The time as RFC 3339 in UTC, to the second."""

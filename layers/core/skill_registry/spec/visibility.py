@@ -17,10 +17,18 @@ TIERS = ("lite", "ultra")
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who asks: a verified agent identity and a model tier, each None where there is none."""
+    """Who asks, each member None where there is none.
+
+    Attributes:
+        agent: A verified agent identity.
+        tier: The tier of its model.
+        relevant_to: An agent that nobody verified. It narrows what the viewer sees, and opens
+            nothing.
+    """
 
     agent: str | None = None
     tier: str | None = None
+    relevant_to: str | None = None
 
 
 EVERYONE = Viewer()
@@ -43,9 +51,18 @@ def may_see(
             one it sees what is for everyone only. Where tiers do not matter, pass the highest.
         strict: Show only skills that name the viewer's agent.
     """
-    return _agent_may(agents, viewer.agent, strict) and _rank(viewer.tier, 0) >= _rank(
-        min_tier, len(TIERS) - 1
+    return (
+        _agent_may(agents, viewer.agent, strict)
+        and _agent_may(agents, viewer.relevant_to, strict=False)
+        and _rank(viewer.tier, 0) >= _rank(min_tier, len(TIERS) - 1)
     )
+
+
+def lower_tier(verified: str | None, asked: str | None) -> str | None:
+    """Return the tier that counts: what a caller says of itself never lifts what was verified."""
+    if verified is None or asked is None:
+        return verified or asked
+    return asked if _rank(asked, 0) < _rank(verified, 0) else verified
 
 
 def _agent_may(agents: Collection[str] | None, agent: str | None, strict: bool) -> bool:

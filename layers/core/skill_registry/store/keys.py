@@ -109,6 +109,11 @@ def catalog(scope: str) -> str:
     return f"{REGISTRY}{scope}/catalog.json.gz"
 
 
+def access() -> str:
+    """Key of who is who: which IAM role is which principal."""
+    return f"{REGISTRY}access.json"
+
+
 def upload(upload_id: UploadId) -> str:
     """Key that a presigned upload writes."""
     return f"{UPLOADS}{upload_id}.zip"

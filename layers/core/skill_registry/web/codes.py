@@ -22,13 +22,15 @@ PROBLEMS: Mapping[str, str] = {
     "message_invalid": "The publish message is too long, or not printable.",
     "limit_invalid": "The page size is not a number within the limits.",
     "max_tokens_invalid": "The token budget is not a whole number from 1 on.",
+    "filter_invalid": "A filter of the listing is too long, or not of its form.",
     "cursor_invalid": "The cursor belongs to another query, or to none.",
     "version_invalid": "The version is neither a number nor a label.",
     "scope_invalid": "The scope is not of the form of one.",
     "scope_required": "The write names no scope, and the caller has no default one.",
     "skill_path_invalid": "The path leaves the skill, or is not a plain relative path.",
     "label_invalid": "A label is not of the form of one, or there are too many.",
-    "change_invalid": "The change changes nothing, or its reason is too long.",
+    "change_invalid": "The change changes nothing, or not what it may change there.",
+    "access_invalid": "The grant names no role ARN, or a role, scope or agent not of its form.",
     "key_invalid": "A name or path is longer than the store can hold.",
     "metadata_invalid": "A text cannot be stored beside the upload.",
     "metadata_too_large": "The texts stored beside the upload are too long.",
@@ -57,9 +59,14 @@ PROBLEMS: Mapping[str, str] = {
     # 413, 422
     "too_large": "The archive, or a file in one answer, is over its limit.",
     "use_upload": "The skill is too large to travel in the call; use `POST /uploads`.",
+    "scope_full": "The scope holds as many skills or bytes as it may; delete some first.",
     "skill_invalid": "The skill breaks rules; `diagnostics` names each.",
+    # 429
+    "too_many_uploads": "Too many uploads wait to be published; publish or drop some first.",
     # 500, 503
     "internal_error": "The registry failed; its log has the reason.",
     "revision_damaged": "The bytes of this version are damaged; publish the skill again.",
+    "access_unreadable": "Nobody can tell who may call: `access.json` is broken. Ask an operator.",
+    "time_is_up": "The call came to its time limit; repeat it after `Retry-After` seconds.",
     "store_unavailable": "The store does not answer; repeat after `Retry-After` seconds.",
 }

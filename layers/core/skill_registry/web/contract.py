@@ -7,7 +7,7 @@ import re
 from skill_registry.errors import RegistryError
 from skill_registry.web.problems import MethodNotAllowed, RouteNotFound
 
-LIST_ROUTES = ("GET /skills",)
+LIST_ROUTES = ("GET /skills", "POST /check", "GET /openapi.json")
 VIEW_ROUTES = (
     "GET /skills/{name}",
     "GET /skills/{name}/bundle",
@@ -23,7 +23,10 @@ UPLOAD_ROUTES = (
     "POST /skills/{name}/rollback",
     "PATCH /skills/{name}",
     "POST /skills/{name}/purge",
+    "POST /skills/{name}/copy",
     "POST /validate",
+    "GET /access",
+    "PATCH /access",
 )
 MAINTENANCE_ROUTES = ("POST /maintenance/{task}",)
 ROUTES = LIST_ROUTES + VIEW_ROUTES + UPLOAD_ROUTES + MAINTENANCE_ROUTES

@@ -15,6 +15,7 @@ from skill_registry.errors import (
     RequestInvalid,
     SkillInvalid,
     TooLarge,
+    TooManyUploads,
     Unauthenticated,
     Unavailable,
     VersionConflict,
@@ -28,6 +29,7 @@ _STATUSES: tuple[tuple[type[RegistryError], HTTPStatus], ...] = (
     (RequestInvalid, HTTPStatus.BAD_REQUEST),
     (SkillInvalid, HTTPStatus.UNPROCESSABLE_ENTITY),
     (TooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
+    (TooManyUploads, HTTPStatus.TOO_MANY_REQUESTS),
     (NotFound, HTTPStatus.NOT_FOUND),
     (Gone, HTTPStatus.GONE),
     (VersionConflict, HTTPStatus.PRECONDITION_FAILED),
@@ -83,7 +85,7 @@ def problem(error: RegistryError, request_id: str = "") -> Response:
     if isinstance(error, VersionConflict):
         document["current"] = error.current
     headers = {"cache-control": "no-store"}
-    if isinstance(error, Unavailable):
+    if isinstance(error, Unavailable | TooManyUploads):
         headers["retry-after"] = str(error.retry_after)
     if isinstance(error, MethodNotAllowed):
         headers["allow"] = ", ".join(error.allowed)

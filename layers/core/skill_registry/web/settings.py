@@ -34,6 +34,11 @@ class Settings:
         max_skill_bytes: Bytes of an archive and of its unpacked files.
         max_files: Files of a skill.
         keep_versions: Newest revisions of a skill that are never pruned, 1 at least.
+        max_outstanding_uploads: Uploads of one principal that arrived and became nothing yet.
+        max_scope_skills: Skills of a scope.
+        max_scope_bytes: Bytes of the current versions of a scope's skills, unpacked.
+        access_max_age: Seconds that a change of ``access.json`` may take to count.
+        strict_agents: Show only skills that name the caller's verified agent.
         keep_days: Days that a revision is kept, however many came after it.
         claim_subject: Name of the JWT claim that identifies the principal; the others alike.
     """
@@ -48,6 +53,11 @@ class Settings:
     bundle_expires: int = 300
     max_skill_bytes: int = Limits().total_bytes
     max_files: int = Limits().files
+    max_outstanding_uploads: int = 100
+    max_scope_skills: int = 20_000
+    max_scope_bytes: int = 20 * 1024**3
+    access_max_age: int = 60
+    strict_agents: bool = False
     keep_versions: int = Retention().versions
     keep_days: int = Retention().days
     claim_subject: str = "sub"
