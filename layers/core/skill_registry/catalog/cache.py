@@ -9,15 +9,17 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from skill_registry.catalog.indexing import CatalogIndex
 from skill_registry.catalog.snapshot import Catalog, read_catalog
 from skill_registry.errors import Unavailable
 from skill_registry.store import keys
 from skill_registry.store.base import NotModified, StoredObject
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Mapping, Sequence
 
     from skill_registry.catalog.runtime import Runtime
     from skill_registry.store.base import SkillStore
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 _SMALL = 1024
-# Entries in memory take up to this many times the bytes of the gzipped object (measured: 6).
+# Entries in memory, with all that is looked up in them, take up to this many times the bytes of the
+# gzipped object (measured: 11).
 _UNPACKED = 12
 # Seconds after which a listing may be back: rebuilt after an event, or served by later code.
 _REBUILDING = 5
@@ -68,15 +71,20 @@ class CachedCatalog:
     """A catalog as it was answered last.
 
     Attributes:
+        index: What is looked up in it. It grows while it is used; ``size`` counts all of it.
         etag: None where the scope has no catalog object.
         checked: When the store confirmed it, monotonic seconds.
         size: Bytes that it takes in memory, estimated.
     """
 
-    catalog: Catalog
+    index: CatalogIndex
     etag: str | None
     checked: float
     size: int = _SMALL
+
+    def answered(self, stale: float | None = None) -> Answered:
+        """Return it for one request."""
+        return Answered(self.index.catalog, self.index, self.etag, stale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +95,14 @@ class Answered:
     """
 
     catalog: Catalog
+    index: CatalogIndex
     etag: str | None
     stale: float | None = None
+
+    @property
+    def stamp(self) -> Hashable:
+        """What changes whenever the catalog does."""
+        return self.catalog.scope, self.catalog.version, self.etag
 
 
 class CatalogCache:
@@ -114,24 +128,39 @@ class CatalogCache:
         self._stale_age = stale_age
         self._known: ByteLru[CachedCatalog] = ByteLru(max_bytes)
 
-    def get(self, scope: str) -> Answered:
+    def get(self, scope: str, at_least: int = 0) -> Answered:
         """Return the catalog of a scope; an empty one where there is none.
+
+        Args:
+            at_least: The store is asked, whatever the age, where a lower version is remembered.
 
         Raises:
             Unavailable: The store does not answer and nothing recent enough is known.
         """
         known = self._known.get(scope)
         now = self._runtime.monotonic()
-        if known is not None and self._max_age > 0 and now - known.checked < self._max_age:
-            return Answered(known.catalog, known.etag)
+        if known is not None and now - known.checked < self._age_of(known, at_least):
+            return known.answered()
         try:
             fresh = self._revalidated(scope, known, now)
         except Unavailable:
             if known is None or now - known.checked > self._stale_age:
                 raise
-            return Answered(known.catalog, known.etag, stale=now - known.checked)
+            return known.answered(stale=now - known.checked)
         self._known.put(scope, fresh, fresh.size)
-        return Answered(fresh.catalog, fresh.etag)
+        return fresh.answered()
+
+    def all(
+        self, scopes: Sequence[str], at_least: Mapping[str, int] | None = None
+    ) -> list[Answered]:
+        """Return the catalogs of several scopes, asked for at once."""
+        lowest = at_least or {}
+        calls = [partial(self.get, scope, lowest.get(scope, 0)) for scope in scopes]
+        return self._runtime.parallel(calls)
+
+    def _age_of(self, known: CachedCatalog, at_least: int) -> float:
+        """Return the seconds for which it is answered unasked."""
+        return self._max_age if known.index.catalog.version >= at_least else 0
 
     def _revalidated(self, scope: str, known: CachedCatalog | None, now: float) -> CachedCatalog:
         etag = known.etag if known else None
@@ -141,14 +170,15 @@ class CatalogCache:
         if isinstance(found, StoredObject):
             catalog = read_catalog(scope, found.body)
             if isinstance(catalog, Catalog):
-                return CachedCatalog(catalog, found.etag, now, _SMALL + len(found.body) * _UNPACKED)
+                size = _SMALL + len(found.body) * _UNPACKED
+                return CachedCatalog(CatalogIndex(catalog), found.etag, now, size)
             # A newer one is left to newer code: no read of this one turns it into a listing.
             raise Unavailable(
                 f"The listing of `{scope}` cannot be read: {catalog.why}; try again.",
                 retry_after=_ROLLING if catalog.newer else _REBUILDING,
             )
         if found is None and (etag is None if known else not self._has_records(scope)):
-            return CachedCatalog(Catalog(scope, 0, {}), None, now)
+            return CachedCatalog(CatalogIndex(Catalog(scope, 0, {})), None, now)
         # Lost or broken: what is known is better than an empty listing, and an error than a lie.
         message = f"The listing of `{scope}` is being rebuilt; try again."
         raise Unavailable(message, retry_after=_REBUILDING)

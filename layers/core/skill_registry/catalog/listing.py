@@ -2,40 +2,86 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from skill_registry.catalog.snapshot import State
+from skill_registry.catalog.cursors import Position, read_cursor, write_cursor
+from skill_registry.catalog.facts import SkillListed
+from skill_registry.catalog.filters import NO_FILTERS
+from skill_registry.catalog.merging import Merge
+from skill_registry.catalog.shadows import told_of
 from skill_registry.errors import RequestInvalid
-from skill_registry.spec.diagnostics import Place, error, first_of_each
-from skill_registry.spec.model import SKILL_MD, Diagnostic, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from skill_registry.catalog.cache import Answered, CatalogCache
+    from skill_registry.catalog.filters import Filters
     from skill_registry.catalog.principal import Principal
     from skill_registry.catalog.runtime import Runtime
     from skill_registry.catalog.snapshot import Entry
+    from skill_registry.spec.model import Diagnostic
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 500
 MAX_NAMES = 20
 
-# Members of a diagnostic that a listing repeats.
-_TOLD = ("code", "message", "field", "line", "column", "limit", "actual", "hint")
-
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An entry with the scope that it comes from."""
+    """An entry with the scope that it comes from.
+
+    Attributes:
+        description: In the language that was asked for.
+        score: How well it matches what is searched for, 0 without a search.
+    """
 
     scope: str
     entry: Entry
+    description: str
+    score: int = 0
+
+    @property
+    def position(self) -> Position:
+        """Where in the whole listing it stands."""
+        return Position(self.score, self.entry.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question for a page, with the catalogs that answer it. The store is done with.
+
+    Attributes:
+        query: Hash of what a cursor belongs to.
+        after: Where the page before ended.
+    """
+
+    principal: Principal
+    answers: Sequence[Answered]
+    filters: Filters
+    limit: int | None
+    query: str
+    after: Position | None
+
+    @property
+    def stamp(self) -> Hashable:
+        """What the page depends on; its cursors depend on ``query`` besides."""
+        stamps = tuple(answer.stamp for answer in self.answers)
+        principal = self.principal
+        return stamps, principal.viewer, principal.strict, self.filters, self.limit, self.after
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The scopes that answer, in order of precedence."""
+        return tuple(answer.catalog.scope for answer in self.answers)
+
+    @property
+    def stale(self) -> float | None:
+        """Age in seconds of the oldest catalog that was served without the store."""
+        return max((a.stale for a in self.answers if a.stale is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +91,8 @@ class Listing:
     Attributes:
         versions: Catalog version by scope.
         next: Cursor of the next page, None on the last.
+        diagnostics: On the first page: at most 100.
+        omitted: How many diagnostics more there would be.
         stale: Age in seconds of the oldest catalog that was served without the store.
         query: What its cursors belong to.
     """
@@ -53,6 +101,7 @@ class Listing:
     versions: Mapping[str, int]
     next: str | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
+    omitted: int = 0
     stale: float | None = None
     query: str = ""
 
@@ -64,7 +113,7 @@ class Listing:
         if count >= len(self.skills):
             return self
         kept = self.skills[:count]
-        cursor = _write_cursor(self.query, kept[-1].entry.name) if kept else self.next
+        cursor = write_cursor(self.query, kept[-1].position) if kept else self.next
         return replace(self, skills=kept, next=cursor)
 
 
@@ -80,127 +129,103 @@ class ListSkills:
         principal: Principal,
         *,
         scopes: tuple[str, ...] = (),
+        filters: Filters = NO_FILTERS,
         limit: int | None = DEFAULT_LIMIT,
         cursor: str | None = None,
+        at_least: Mapping[str, int] | None = None,
     ) -> Listing:
-        """Return the skills that the principal may load, by name.
+        """Return the skills that the principal may load, by name; what is searched for by score.
 
         Args:
             scopes: In order of precedence; empty for the principal's own order.
             limit: 1 to 500 skills a page; None for all of them in one.
             cursor: ``next`` of an earlier page of the same query.
+            at_least: Catalog versions, by scope, below which no remembered catalog counts.
 
         Raises:
             RequestInvalid: ``limit_invalid`` or ``cursor_invalid``.
             Unavailable: The store does not answer and no recent catalog is known.
         """
+        asked = self.ask(
+            principal,
+            scopes=scopes,
+            filters=filters,
+            limit=limit,
+            cursor=cursor,
+            at_least=at_least,
+        )
+        listing = self.answer(asked)
+        self.tell(asked, len(listing.skills))
+        return listing
+
+    def ask(
+        self,
+        principal: Principal,
+        *,
+        scopes: tuple[str, ...] = (),
+        filters: Filters = NO_FILTERS,
+        limit: int | None = DEFAULT_LIMIT,
+        cursor: str | None = None,
+        at_least: Mapping[str, int] | None = None,
+    ) -> Asked:
+        """Check a question and fetch what answers it: the part of ``page`` that costs requests."""
         if limit is not None and not 1 <= limit <= MAX_LIMIT:
             raise RequestInvalid(f"`limit` is 1 to {MAX_LIMIT}.", code="limit_invalid")
         asked = principal.read_scopes(scopes)
-        query = _query_hash(principal, asked)
-        after = _read_cursor(cursor, query)
-        answers = self._answers(asked)
-        merged, diagnostics = _merge(asked, answers, principal)
-        names = [name for name in sorted(merged) if after is None or name > after]
-        page = tuple(merged[name] for name in names[:limit])
-        more = limit is not None and len(names) > limit
+        query = _query_hash(principal, asked, filters)
+        after = read_cursor(cursor, query) if cursor is not None else None
+        answers = self._catalogs.all(asked, at_least)
+        return Asked(principal, answers, filters, limit, query, after)
+
+    def answer(self, asked: Asked) -> Listing:
+        """Return the page: the part of ``page`` that is the same for an equal question."""
+        indexes = [answer.index for answer in asked.answers]
+        merged = Merge(indexes, asked.principal, asked.filters)
+        wanted = None if asked.limit is None else asked.limit + 1
+        found = [
+            self._listed(asked, merged.entry(place), place[0], score)
+            for score, place in islice(merged.listed(asked.after), wanted)
+        ]
+        page = tuple(found[: asked.limit])
+        more = len(found) > len(page)
+        diagnostics, omitted = told_of(merged, indexes) if asked.after is None else ((), 0)
         return Listing(
             skills=page,
-            versions={s: a.catalog.version for s, a in zip(asked, answers, strict=True)},
-            next=_write_cursor(query, page[-1].entry.name) if more else None,
-            diagnostics=tuple(diagnostics) if after is None else (),
-            stale=max((a.stale for a in answers if a.stale is not None), default=None),
-            query=query,
+            versions={answer.catalog.scope: answer.catalog.version for answer in asked.answers},
+            next=write_cursor(asked.query, page[-1].position) if more else None,
+            diagnostics=diagnostics,
+            omitted=omitted,
+            stale=asked.stale,
+            query=asked.query,
         )
+
+    def tell(self, asked: Asked, count: int) -> None:
+        """Tell that a page of ``count`` skills was given out."""
+        searched = bool(asked.filters.query.words)
+        agent = asked.principal.agent_name
+        self._runtime.tell(SkillListed(asked.scopes, count, agent, searched))
 
     def names(self, principal: Principal, scopes: tuple[str, ...]) -> list[str]:
         """Return at most 20 names that the principal may load, for a refusal."""
-        merged, _ = _merge(scopes, self._answers(scopes), principal)
-        return sorted(merged)[:MAX_NAMES]
+        answers = self._catalogs.all(scopes)
+        merged = Merge([answer.index for answer in answers], principal)
+        return [name for _, (_, name) in islice(merged.listed(), MAX_NAMES)]
 
-    def _answers(self, scopes: Sequence[str]) -> list[Answered]:
-        return self._runtime.parallel([partial(self._catalogs.get, scope) for scope in scopes])
-
-
-def _merge(
-    scopes: Sequence[str], answers: Sequence[Answered], principal: Principal
-) -> tuple[dict[str, Listed], list[Diagnostic]]:
-    """Take each name from the first scope that has it; name those that it shadows.
-
-    A hidden skill keeps its name, as a view would load it; it is only left out of the page.
-    """
-    claimed: dict[str, Listed] = {}
-    diagnostics: list[Diagnostic] = []
-    for scope, answer in zip(scopes, answers, strict=True):
-        for name, entry in answer.catalog.entries.items():
-            if not _may_load(entry, principal):
-                continue
-            if entry.state is State.INVALID:
-                diagnostics.append(_unreadable(scope, entry))
-            elif name not in claimed:
-                claimed[name] = Listed(scope, entry)
-                diagnostics.extend(_reported(scope, entry))
-            elif not claimed[name].entry.hidden and not entry.hidden:
-                diagnostics.append(_collision(claimed[name], scope, name))
-    page = {n: listed for n, listed in claimed.items() if not listed.entry.hidden}
-    return page, first_of_each(diagnostics)
+    @staticmethod
+    def _listed(asked: Asked, entry: Entry, number: int, score: int) -> Listed:
+        scope = asked.answers[number].catalog.scope
+        return Listed(scope, entry, asked.filters.description(entry), score)
 
 
-def _may_load(entry: Entry, principal: Principal) -> bool:
-    if entry.state is State.DELETED or not entry.enabled:
-        return False
-    return principal.sees(entry.agents, entry.min_tier)
-
-
-def _unreadable(scope: str, entry: Entry) -> Diagnostic:
-    why = "; ".join(str(d.get("message", d.get("code", ""))) for d in entry.diagnostics)
-    return error(
-        "skill_unreadable",
-        f"`{scope}/{entry.name}` is not listed: {why or 'its SKILL.md cannot be read'}",
-        place=Place(f"{scope}/{entry.name}/SKILL.md"),
-        hint="Mend its SKILL.md in the bucket, or publish the skill.",
-    )
-
-
-def _reported(scope: str, entry: Entry) -> list[Diagnostic]:
-    """Return what was wrong with a directory that could be read; a publish told its author."""
-    if entry.revision is not None:
-        return []
-    place = {"file": f"{scope}/{entry.name}/{SKILL_MD}", "severity": Severity.WARNING}
-    told = ({key: d[key] for key in _TOLD if key in d} for d in entry.diagnostics)
-    return [Diagnostic(**{**each, **place}) for each in told]
-
-
-def _collision(winner: Listed, scope: str, name: str) -> Diagnostic:
-    return Diagnostic(
-        Severity.COLLISION,
-        "collision",
-        f"`{scope}/{name}` is shadowed by `{winner.scope}/{name}`.",
-        file=f"{scope}/{name}/SKILL.md",
-        hint=f"Ask with `scope={scope}` to get the other one.",
-    )
-
-
-def _query_hash(principal: Principal, scopes: Sequence[str]) -> str:
-    text = json.dumps([principal.hash, *scopes])
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _write_cursor(query: str, name: str) -> str:
-    return base64.urlsafe_b64encode(json.dumps([query, name]).encode()).decode().rstrip("=")
-
-
-def _read_cursor(cursor: str | None, query: str) -> str | None:
-    """Read the name after which to go on. A cursor belongs to the query that it came with."""
-    if cursor is None:
-        return None
-    try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        owner, name = json.loads(base64.urlsafe_b64decode(padded.encode()))
-    except (ValueError, TypeError):
-        owner, name = None, None
-    if owner != query or not isinstance(name, str):
-        raise RequestInvalid(
-            "This cursor is not of this query. Start again without it.", code="cursor_invalid"
-        )
-    return name
+def _query_hash(principal: Principal, scopes: Sequence[str], filters: Filters) -> str:
+    """Hash all that a page belongs to: who asks, as what, in which scopes, for what."""
+    viewer = principal.viewer
+    said = [
+        principal.hash,
+        [viewer.agent, viewer.tier, viewer.relevant_to, principal.strict],
+        list(scopes),
+        sorted(filters.tools) if filters.tools is not None else None,
+        filters.query.text,
+        filters.language,
+    ]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]

@@ -104,6 +104,8 @@ CODES: Mapping[str, str] = {
     "source_invalid": "The source is not a text.",
     "upstream_invalid": "upstream does not name repo, commit, path and bodySha256.",
     "flag_not_boolean": "A flag is not a plain true or false, so it does not count.",
+    # A publish
+    "skill_disabled": "The skill is disabled, so nobody sees this version.",
     # A listing
     "collision": "A skill is shadowed by one of the same name that comes first.",
     "skill_unreadable": "A directory in the bucket has a SKILL.md that cannot be read.",

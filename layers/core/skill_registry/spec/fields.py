@@ -200,12 +200,17 @@ def _allowed_tools(fields: Fields) -> tuple[str, ...]:
     if value == "":
         return ()
     if isinstance(value, str):
-        return tuple(_TOOL.findall(value))
+        return split_tools(value)
     if isinstance(value, list) and all(isinstance(tool, str) for tool in value):
         return tuple(tool.strip() for tool in value if tool.strip())
     message = f"allowed-tools is {kind_of(value)}; it must be text or a list of texts."
     fields.warn("allowed_tools_invalid", message, "allowed-tools")
     return ()
+
+
+def split_tools(text: str) -> tuple[str, ...]:
+    """Split names of tools that are parted by blanks or commas."""
+    return tuple(_TOOL.findall(text))
 
 
 def _metadata(fields: Fields) -> dict[str, Any]:
