@@ -10,7 +10,7 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from house import ADMIN
+from house import ADMIN, as_published
 from simulation.content import EMPTY
 from simulation.facts import Acknowledged, Promise, Refused
 from simulation.scheduler import current
@@ -228,7 +228,10 @@ def complete(world: World, upload: UploadId, promise: Promise) -> Actor:
 
     def attempt() -> bool:
         return attempt_once(
-            world, promise, str(upload), lambda r: r.uploader.complete(ADMIN, upload.id)
+            world,
+            promise,
+            str(upload),
+            lambda r: as_published(r.uploader.complete(ADMIN, upload.id)),
         )
 
     def act() -> None:

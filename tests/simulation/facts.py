@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from simulation.bucket import Change
     from simulation.scheduler import Call
 
-    from skill_registry.catalog.loading import Loaded, Pin
+    from skill_registry.catalog.loading import Loaded
+    from skill_registry.catalog.resolving import Pin
     from skill_registry.errors import RegistryError
     from skill_registry.store.gate import Request
 

@@ -31,13 +31,13 @@ DERIVED = (
         (
             Edit(
                 REFRESH + "_update",
-                "found = self._store.get(keys.catalog(scope))",
+                "known = self.known(scope)",
                 "early = {n: self._entries.read(SkillId(scope, n)) for n in names or ()}\n"
-                "        found = self._store.get(keys.catalog(scope))",
+                "        known = self.known(scope)",
             ),
             Edit(
                 REFRESH + "_update",
-                "after = self._renewed(before, known, names)",
+                "after = self._renewed(before, stored, names)",
                 "after = before.changed(early, floor=int(self._runtime.clock() * 1000))",
             ),
         ),
@@ -49,13 +49,29 @@ DERIVED = (
         "The catalog is written without a condition.",
         (
             Edit(
-                REFRESH + "_update",
-                "condition=IfMatch(stored.etag) if stored else IfAbsent(),",
+                REFRESH + "_put",
+                "condition=IfMatch(known.etag) if known.etag else IfAbsent(),",
                 "",
             ),
         ),
         CATALOGS,
         (I07, I15),
+    ),
+    Mutant(
+        "a change before the catalog",
+        "A change of the settings is made first, and the catalog's ETag read after it.",
+        (
+            Edit(
+                "catalog.following:Follower.around",
+                "known = self._attempt(skill, lambda: self._refresher.known(skill.scope))\n"
+                "    result, entry = write()",
+                "result, entry = write()\n"
+                "    known = self._attempt(skill, lambda: self._refresher.known(skill.scope))",
+            ),
+        ),
+        mix_of({"switch": 3, "publish": 2, "list": 1}, ("calm",), history=(1, 2)),
+        (I07, I15),
+        within=400,
     ),
     Mutant(
         "a catalog made anew counts from one",
@@ -169,7 +185,7 @@ DERIVED = (
             ),
         ),
         CRASHES,
-        (I03, I08, I13),
+        (I03, I07, I08, I13),
     ),
     Mutant(
         "failures forgotten",

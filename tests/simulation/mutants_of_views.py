@@ -142,10 +142,12 @@ READS = (
         "A view is made from the plain tree.",
         (
             Edit(
-                "catalog.loading:Loader._head",
-                "deleted =",
-                "loaded = replace(loaded, files=getattr(self.vendored.read(skill), 'files', {}))\n"
-                "    deleted =",
+                "catalog.resolving:Resolver._head",
+                "if loaded is not None:",
+                "if loaded is not None:\n"
+                "            import dataclasses\n"
+                "            files = getattr(self._loader.vendored.read(skill), 'files', {})\n"
+                "            loaded = dataclasses.replace(loaded, files=files)",
             ),
         ),
         RACES,
@@ -156,7 +158,7 @@ READS = (
         "A warm process does not ask whether the sidecar is still the one it knows.",
         (
             Edit(
-                "catalog.loading:Loader._current",
+                "catalog.loading:Loader.current",
                 "known = self._objects.get(key)",
                 "known = self._objects.get(key)\n    if known is not None:\n        return known",
             ),
@@ -197,7 +199,7 @@ READS = (
         (
             Edit(
                 "catalog.cache:CatalogCache.get",
-                "self._max_age > 0 and now - known.checked < self._max_age",
+                "now - known.checked < self._age_of(known, at_least)",
                 "True",
             ),
         ),

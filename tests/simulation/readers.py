@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from simulation.world import World
 
     from skill_registry.catalog.listing import Listing
-    from skill_registry.catalog.loading import Loaded, Pin
+    from skill_registry.catalog.loading import Loaded
+    from skill_registry.catalog.resolving import Pin
     from skill_registry.store.keys import SkillId
     from skill_registry.web.wiring import Registry
 

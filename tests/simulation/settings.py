@@ -63,7 +63,7 @@ def _commit(
     ticket = Ticket(SKILL, base, AUTHOR, precondition)
 
     def work(registry: Registry) -> Published:
-        info = registry.publisher.commit(ticket, made, base=base, follow=False)
+        info = registry.publisher.commit(ticket, made, base=base)
         return Published(upload, SKILL, info)
 
     def act() -> None:

@@ -219,3 +219,21 @@ def test_what_is_written_reads_the_same() -> None:
     assert read_overrides(write_overrides(full)) == full
     assert read_overrides(write_overrides(Overrides())) == Overrides()
     assert json.loads(write_overrides(Overrides(prune_below=1))) == {"schema": 1, "prune_below": 1}
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [Change(enabled=False), Change(agents=("review",)), Change(labels={"stable": 2})],
+    ids=["enabled", "agents", "label of the current version"],
+)
+def test_a_change_costs_two_puts_and_four_gets_in_a_cold_environment(
+    house: House, wanted: Change
+) -> None:
+    house.publish("notes", "two")
+    registry = house.environment()
+    house.counter.reset()
+    registry.configurer.change(ADMIN, NOTES, wanted)
+    assert (house.counter.puts, house.counter.gets, house.counter.count()) == (2, 4, 6)
+    house.counter.reset()
+    registry.configurer.change(ADMIN, NOTES, Change(enabled=True, labels={"stable": None}))
+    assert (house.counter.puts, house.counter.gets) in {(2, 3), (0, 3)}

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from skill_registry.catalog.entries import decided
 from skill_registry.catalog.overrides import (
     CLOSED,
     NO_OVERRIDES,
@@ -20,8 +21,11 @@ from skill_registry.catalog.overrides import (
     read_overrides,
     write_overrides,
 )
+from skill_registry.catalog.principal import SYSTEM
 from skill_registry.catalog.revision import Kind
+from skill_registry.catalog.snapshot import State
 from skill_registry.errors import (
+    Forbidden,
     Gone,
     RequestInvalid,
     SettingsUnreadable,
@@ -29,7 +33,6 @@ from skill_registry.errors import (
     Unavailable,
     VersionNotFound,
 )
-from skill_registry.spec.model import SKILL_MD
 from skill_registry.store import keys
 from skill_registry.store.base import IfAbsent, IfMatch, StoredObject, Written
 from skill_registry.store.conditional import put_once
@@ -37,11 +40,12 @@ from skill_registry.store.conditional import put_once
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from skill_registry.catalog.entries import EntryReader
     from skill_registry.catalog.following import Follower
     from skill_registry.catalog.log import RevisionLog
     from skill_registry.catalog.principal import Principal
     from skill_registry.catalog.runtime import Runtime
-    from skill_registry.catalog.vendored import VendoredReader
+    from skill_registry.catalog.snapshot import Entry
     from skill_registry.store.base import SkillStore
     from skill_registry.store.keys import SkillId
 
@@ -77,7 +81,15 @@ class SettingsFiles:
         return overrides, found.etag
 
     def update(self, skill: SkillId, change: Callable[[Overrides], Overrides]) -> Overrides:
+        """Change the overrides as ``change`` says, and return them."""
+        return self.write(skill, change)[0]
+
+    def write(
+        self, skill: SkillId, change: Callable[[Overrides], Overrides]
+    ) -> tuple[Overrides, str | None]:
         """Change the overrides: read, change, write if nobody else did, else once more.
+
+        Returns them with their ETag, None where there are none.
 
         Args:
             change: Called with what is stored now; what it raises ends the update. Answering the
@@ -91,7 +103,7 @@ class SettingsFiles:
             current, etag = self.read(skill)
             wanted = change(current)
             if wanted == current:
-                return current
+                return current, etag
             result = put_once(
                 self._store,
                 keys.settings(skill),
@@ -101,7 +113,7 @@ class SettingsFiles:
                 write_id=self._runtime.new_id(),
             )
             if isinstance(result, Written):
-                return wanted
+                return wanted, result.etag
             self._runtime.pause(attempt)
         raise Unavailable(f"Too many changes of {skill}; try again.")
 
@@ -152,11 +164,15 @@ class Change:
 
     Attributes:
         agents: Who may see the skill; an empty tuple leaves that to the frontmatter again.
+        hidden: Whether the caller wants no skill of this name, from whatever scope.
+        sealed: Whether a skill of this name comes from ``system`` or from nowhere.
         labels: Version by label; None removes the label.
     """
 
     enabled: bool | None = None
     agents: tuple[str, ...] | None = None
+    hidden: bool | None = None
+    sealed: bool | None = None
     labels: Mapping[str, int | None] = field(default_factory=dict)
     reason: str | None = None
 
@@ -178,8 +194,29 @@ class Change:
                     f" `_` or `-` between them, {_LONGEST_LABEL} characters at most.",
                     code="label_invalid",
                 )
-        if self.enabled is None and self.agents is None and not self.labels:
+        if self == Change(reason=self.reason):
             raise RequestInvalid("Nothing is to be changed.", code="change_invalid")
+
+    @property
+    def is_of_name(self) -> bool:
+        """Whether it decides about a name, whatever is there by it."""
+        return self == Change(hidden=self.hidden, sealed=self.sealed, reason=self.reason)
+
+    def check_place(self, principal: Principal, scope: str) -> None:
+        """Check that what it decides can be decided in this scope, by this principal.
+
+        Raises:
+            RequestInvalid: ``change_invalid``.
+            Forbidden: Only administrators seal.
+        """
+        if self.hidden is not None and scope != principal.own_scope:
+            raise RequestInvalid(
+                "Skills are hidden in one's own scope alone.", code="change_invalid"
+            )
+        if self.sealed is not None and not principal.administrator:
+            raise Forbidden("Only administrators seal a name.")
+        if self.sealed is not None and scope != SYSTEM:
+            raise RequestInvalid(f"Names are sealed in `{SYSTEM}` alone.", code="change_invalid")
 
 
 class Configurer:
@@ -190,61 +227,68 @@ class Configurer:
         files: SettingsFiles,
         runtime: Runtime,
         log: RevisionLog,
-        vendored: VendoredReader,
+        entries: EntryReader,
         follower: Follower,
     ) -> None:
         self._files = files
         self._runtime = runtime
         self._log = log
-        self._vendored = vendored
+        self._entries = entries
         self._follower = follower
 
     def change(self, principal: Principal, skill: SkillId, change: Change) -> Overrides:
         """Apply a change and note who, when and why; repeating it changes nothing.
 
         Raises:
-            RequestInvalid: The change is malformed.
-            SkillNotFound: There is no such skill, managed or vendored.
+            RequestInvalid: The change is malformed, or of something that is decided elsewhere.
+            Forbidden: It is for administrators.
+            SkillNotFound: There is no such skill, managed or vendored; a deleted one may come back.
             VersionNotFound: A label would name a version that never was, or a deletion.
             Gone: A label would name a version that was pruned, or is about to be.
             SettingsUnreadable: What is stored cannot be read, so it is not replaced.
             Unavailable: The store does not answer; send the change again.
         """
         change.check()
-        if not self._exists(skill):
-            raise SkillNotFound(f"There is no skill `{skill.name}` to change.")
+        change.check_place(principal, skill.scope)
 
-        def apply(current: Overrides) -> Overrides:
-            labels = self._labels(skill, current, change.labels)
+        def apply(current: Overrides, head: int | None) -> Overrides:
             wanted = replace(
                 current,
                 enabled=current.enabled if change.enabled is None else change.enabled,
                 agents=current.agents if change.agents is None else (change.agents or None),
-                labels=labels,
+                hidden=current.hidden if change.hidden is None else change.hidden,
+                sealed=current.sealed if change.sealed is None else change.sealed,
+                labels=self._labels(skill, current, change.labels, head),
             )
             if wanted == current:
                 return current
             return noted(wanted, principal, self._runtime.now(), _summary(change), change.reason)
 
-        overrides = self._files.update(skill, apply)
-        self._follower.refresh(skill)
-        return overrides
+        def write() -> tuple[Overrides, Entry | None]:
+            entry = self._entries.undecided(skill)
+            if entry is None and not change.is_of_name:
+                raise SkillNotFound(f"There is no skill `{skill.name}` to change.")
+            head = entry.revision if entry and entry.state is State.LIVE else None
+            overrides, etag = self._files.write(skill, lambda current: apply(current, head))
+            return overrides, decided(skill.name, entry, overrides, etag)
 
-    def _exists(self, skill: SkillId) -> bool:
-        """Whether there is something to configure; a deleted skill counts, it may come back."""
-        if self._log.head(skill).number:
-            return True
-        return SKILL_MD in self._vendored.listing(skill).objects
+        return self._follower.around(skill, write)
 
     def _labels(
-        self, skill: SkillId, current: Overrides, asked: Mapping[str, int | None]
+        self,
+        skill: SkillId,
+        current: Overrides,
+        asked: Mapping[str, int | None],
+        head: int | None,
     ) -> Mapping[str, int]:
+        """Return the labels as asked for; that ``head`` is there and has files is known."""
         labels = dict(current.labels)
         for label, number in asked.items():
             if number is None:
                 labels.pop(label, None)
             else:
-                self._check_version(skill, number, current)
+                if number != head or not current.keeps(number):
+                    self._check_version(skill, number, current)
                 labels[label] = number
         if len(labels) > LABELS:
             raise RequestInvalid(f"A skill has at most {LABELS} labels.", code="label_invalid")
@@ -279,6 +323,10 @@ def _summary(change: Change) -> dict[str, object]:
         what["enabled"] = change.enabled
     if change.agents is not None:
         what["agents"] = list(change.agents)
+    if change.hidden is not None:
+        what["hidden"] = change.hidden
+    if change.sealed is not None:
+        what["sealed"] = change.sealed
     if change.labels:
         what["labels"] = dict(change.labels)
     return what

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from skill_registry.catalog.log import parse_sidecar
-from skill_registry.catalog.overrides import Overrides, overrides_of
+from skill_registry.catalog.overrides import overrides_of
 from skill_registry.catalog.revision import Kind
 from skill_registry.catalog.snapshot import Entry, State, content_fingerprint
 from skill_registry.errors import RevisionDamaged
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from skill_registry.catalog.loading import Loaded, Loader
+    from skill_registry.catalog.overrides import Overrides
     from skill_registry.catalog.runtime import Runtime
     from skill_registry.catalog.vendored import Listing
     from skill_registry.spec.model import Diagnostic, Limits, SkillMeta
@@ -47,9 +48,6 @@ class EntryReader:
     def read(self, skill: SkillId, head: int | None = None) -> Entry | None:
         """Return the skill's entry, None where there is no skill and never was one.
 
-        A revision that this environment published or loaded before is not read again. A head whose
-        bytes are damaged makes an invalid entry: it costs no other skill its own.
-
         Args:
             head: Its number, where the caller knows better than ``.version``.
         """
@@ -61,19 +59,26 @@ class EntryReader:
         )
         body = settings.body if isinstance(settings, StoredObject) else None
         etag = settings.etag if isinstance(settings, StoredObject) else None
-        overrides = overrides_of(body)
-        number = parse_sidecar(sidecar.body) if isinstance(sidecar, StoredObject) else None
-        try:
-            loaded = self._loader.visible_revision(skill, head or number, overrides)
-        except RevisionDamaged as damage:
-            return _damaged(skill, damage, overrides, etag)
-        if loaded is not None:
-            return _managed(loaded, etag)
-        return self._vendored(skill, number, overrides, etag)
+        entry = self._undecided(skill, head, _stated(sidecar))
+        return decided(skill.name, entry, overrides_of(body), etag)
 
-    def _vendored(
-        self, skill: SkillId, stated: int | None, overrides: Overrides, etag: str | None
-    ) -> Entry | None:
+    def undecided(self, skill: SkillId) -> Entry | None:
+        """Return the entry that the skill would have if nobody had decided anything about it."""
+        return self._undecided(skill, None, _stated(self._store.get(keys.sidecar(skill))))
+
+    def _undecided(self, skill: SkillId, head: int | None, stated: int | None) -> Entry | None:
+        """Read log and tree.
+
+        A revision that this environment published or loaded before is not read again. A head whose
+        bytes are damaged makes an invalid entry: it costs no other skill its own.
+        """
+        try:
+            loaded = self._loader.visible_revision(skill, head or stated)
+        except RevisionDamaged as damage:
+            return _damaged(skill, damage)
+        return _managed(loaded) if loaded is not None else self._vendored(skill, stated)
+
+    def _vendored(self, skill: SkillId, stated: int | None) -> Entry | None:
         listing, text = self._loader.vendored.skill_md(skill)
         if text is not None:
             report = read_skill(text, directory=skill.name, limits=self._limits)
@@ -87,10 +92,32 @@ class EntryReader:
             files=len(listing.objects),
             bytes=listing.size,
             tree=listing.fingerprint,
-            settings=etag,
         )
-        told = (*report.diagnostics, *listing.left_out)
-        return _described(base, report.meta, told, overrides)
+        return _described(base, report.meta, (*report.diagnostics, *listing.left_out))
+
+
+def decided(
+    name: str, entry: Entry | None, overrides: Overrides, settings: str | None
+) -> Entry | None:
+    """Return an entry with what was decided about the skill, or about its name alone.
+
+    Args:
+        settings: ETag of what the decisions were read from, None where there is none.
+    """
+    if entry is None:
+        if not (overrides.hidden or overrides.sealed):
+            return None
+        # Code that knows of no such decision lists nothing.
+        entry = Entry(name, state=State.DELETED)
+    entry = replace(entry, settings=settings, masked=overrides.hidden, sealed=overrides.sealed)
+    if entry.state is State.DELETED:
+        return entry
+    agents = overrides.agents if overrides.agents is not None else entry.agents
+    return replace(entry, enabled=overrides.enabled, agents=agents)
+
+
+def _stated(sidecar: object) -> int | None:
+    return parse_sidecar(sidecar.body) if isinstance(sidecar, StoredObject) else None
 
 
 def _fault_of(listing: Listing, limits: Limits) -> Diagnostic | None:
@@ -109,37 +136,22 @@ def _fault_of(listing: Listing, limits: Limits) -> Diagnostic | None:
     return error("skill_md_misspelt", message, place=Place(spelled), hint=hint)
 
 
-def _damaged(
-    skill: SkillId, damage: RevisionDamaged, overrides: Overrides, settings: str | None
-) -> Entry:
+def _damaged(skill: SkillId, damage: RevisionDamaged) -> Entry:
     """The entry of a head that cannot be read: nobody knows any more whom it was for."""
     hint = "Publish the skill again." if is_skill_name(skill.name) else None
     told = error("skill_unreadable", damage.message, hint=hint)
     return Entry(
-        skill.name,
-        damage.number,
-        damage.number,
-        State.INVALID,
-        enabled=overrides.enabled,
-        agents=overrides.agents,
-        settings=settings,
-        diagnostics=(told.to_dict(),),
+        skill.name, damage.number, damage.number, State.INVALID, diagnostics=(told.to_dict(),)
     )
 
 
-def _managed(loaded: Loaded, settings: str | None) -> Entry:
+def _managed(loaded: Loaded) -> Entry:
     info = loaded.revision
     assert info is not None
     name = loaded.skill.name
     if info.kind is Kind.TOMBSTONE:
-        return Entry(
-            name,
-            info.number,
-            info.number,
-            State.DELETED,
-            tree=content_fingerprint({}),
-            settings=settings,
-        )
+        none = content_fingerprint({})
+        return Entry(name, info.number, info.number, State.DELETED, tree=none)
     contents = {path: file.data for path, file in loaded.files.items()}
     base = Entry(
         name,
@@ -149,24 +161,20 @@ def _managed(loaded: Loaded, settings: str | None) -> Entry:
         bytes=sum(map(len, contents.values())),
         sha256=info.sha256,
         tree=content_fingerprint(contents),
-        settings=settings,
     )
-    return _described(base, loaded.meta, loaded.diagnostics, loaded.overrides)
+    return _described(base, loaded.meta, loaded.diagnostics)
 
 
-def _described(
-    base: Entry, meta: SkillMeta | None, diagnostics: Iterable[Diagnostic], overrides: Overrides
-) -> Entry:
-    """Add what the frontmatter says and the operator decided."""
+def _described(base: Entry, meta: SkillMeta | None, diagnostics: Iterable[Diagnostic]) -> Entry:
+    """Add what the frontmatter says."""
     told = tuple(diagnostic.to_dict() for diagnostic in diagnostics)
     if meta is None:
-        return replace(base, state=State.INVALID, enabled=overrides.enabled, diagnostics=told)
+        return replace(base, state=State.INVALID, diagnostics=told)
     return replace(
         base,
-        enabled=overrides.enabled,
         description=meta.description,
         descriptions=dict(meta.descriptions),
-        agents=overrides.agents if overrides.agents is not None else meta.agents,
+        agents=meta.agents,
         min_tier=meta.min_tier,
         hidden=meta.disable_model_invocation,
         allowed_tools=meta.allowed_tools,

@@ -7,7 +7,7 @@ function and the schedule finish what fails here, so nothing of it may turn the 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from skill_registry.errors import RegistryError
 
@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from skill_registry.catalog.refreshing import Refresher
+    from skill_registry.catalog.snapshot import Entry
     from skill_registry.store.keys import SkillId
+
+R = TypeVar("R")
+T = TypeVar("T")
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -26,20 +30,34 @@ class Follower:
     def __init__(self, refresher: Refresher) -> None:
         self._refresher = refresher
 
-    def publish(self, skill: SkillId, number: int) -> None:
-        """Follow a publish of ``number``: the tree becomes the head's, whoever edited it."""
-        self._attempt(skill, lambda: self._refresher.refresh(skill.scope, [skill.name]))
+    def publish(self, skill: SkillId, number: int) -> Entry | None:
+        """Follow a publish of ``number``: the tree becomes the head's, whoever edited it.
+
+        Returns the skill's entry as it is now, None where the catalog could not follow.
+        """
+        done = self._attempt(skill, lambda: self._refresher.refresh(skill.scope, [skill.name]))
         self._attempt(skill, lambda: self._refresher.take_over(skill, number))
+        return done.catalog.entries.get(skill.name) if done else None
 
-    def refresh(self, skill: SkillId) -> None:
-        """Follow a change of the overrides."""
-        self._attempt(skill, lambda: self._refresher.refresh(skill.scope, [skill.name]))
+    def around(self, skill: SkillId, write: Callable[[], tuple[R, Entry | None]]) -> R:
+        """Make a write, and let the skill's entry follow it in one more request.
 
-    def _attempt(self, skill: SkillId, step: Callable[[], object]) -> None:
+        Args:
+            write: Reads the authority, writes to it, and returns its result with the entry that
+                the skill has now. What it raises, this raises.
+        """
+        known = self._attempt(skill, lambda: self._refresher.known(skill.scope))
+        result, entry = write()
+        if known is not None:
+            self._attempt(skill, lambda: self._refresher.enter(known, skill, entry))
+        return result
+
+    def _attempt(self, skill: SkillId, step: Callable[[], T]) -> T | None:
         try:
-            step()
+            return step()
         except RegistryError as error:
             extra = {"skill": str(skill), "why": error.code}
             _LOGGER.warning("follow_incomplete", extra=extra)
         except Exception:
             _LOGGER.exception("follow_crashed", extra={"skill": str(skill)})
+        return None

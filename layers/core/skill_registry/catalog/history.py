@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING
 
+from skill_registry.catalog.resolving import Refusal
 from skill_registry.catalog.revision import Kind, RevisionInfo
 from skill_registry.errors import (
     RequestInvalid,
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from skill_registry.catalog.configuring import SettingsFiles
-    from skill_registry.catalog.loading import Loaded, Loader, Pin
+    from skill_registry.catalog.loading import Loaded, Loader
     from skill_registry.catalog.log import RevisionLog
     from skill_registry.catalog.overrides import Overrides
     from skill_registry.catalog.principal import Principal
+    from skill_registry.catalog.resolving import Pin, Resolver
     from skill_registry.catalog.runtime import Runtime
     from skill_registry.catalog.viewing import ViewSkill
     from skill_registry.spec.model import SkillFile
@@ -101,12 +103,14 @@ class History:
         runtime: Runtime,
         log: RevisionLog,
         loader: Loader,
+        resolver: Resolver,
         files: SettingsFiles,
         viewing: ViewSkill,
     ) -> None:
         self._runtime = runtime
         self._log = log
         self._loader = loader
+        self._resolver = resolver
         self._settings = files
         self._viewing = viewing
 
@@ -213,13 +217,13 @@ class History:
         for scope in principal.read_scopes(scopes):
             skill = SkillId(scope, name)
             try:
-                loaded = self._loader.load([skill], principal)
+                loaded = self._resolver.resolve([skill], principal)
             except RevisionDamaged:
                 if not principal.may_write(scope):
                     return None
                 head = self._log.head(skill).number
                 return _Found(skill, head, self._settings.read(skill)[0])
-            if loaded is not None:
+            if not isinstance(loaded, Refusal):
                 return self._seen(loaded)
         return None
 

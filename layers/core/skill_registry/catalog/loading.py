@@ -1,19 +1,16 @@
-"""Loading: from a name to the bytes of one state, and who may have them.
+"""Loading: the states of one skill, each whole: a revision, the head, a vendored directory.
 
-For each scope asked, ``.version`` and ``settings.json`` are read in one parallel round; a managed
-skill's revision comes from memory or is one more GET. The version that is answered belongs to the
-object that supplied the bytes (invariant I6).
+The version that is answered belongs to the object that supplied the bytes (invariant I6).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from skill_registry.catalog.cache import ByteLru
 from skill_registry.catalog.log import RevisionLog, parse_sidecar
-from skill_registry.catalog.overrides import NO_OVERRIDES, Overrides, overrides_of
+from skill_registry.catalog.overrides import NO_OVERRIDES, Overrides
 from skill_registry.catalog.revision import (
     Kind,
     Revision,
@@ -61,15 +58,21 @@ class Loaded:
     revision: RevisionInfo | None = None
     directory: Directory | None = None
 
-    def visible_to(self, principal: Principal) -> bool:
-        """Whether this caller may know of the skill at all.
+    def refusal(self, principal: Principal) -> str | None:
+        """Say why this caller may not know of the skill, None where it may.
 
         Nobody may of one whose frontmatter cannot be read: it might have named its agents.
         """
-        if not self.overrides.enabled or self.meta is None:
-            return False
+        if self.revision is not None and self.revision.kind is Kind.TOMBSTONE:
+            return "deleted"
+        if not self.overrides.enabled:
+            return "disabled"
+        if self.meta is None:
+            return "unreadable"
         named = self.overrides.agents if self.overrides.agents is not None else self.meta.agents
-        return principal.sees(named, self.meta.min_tier)
+        if principal.sees(named, self.meta.min_tier):
+            return None
+        return "tier" if principal.sees(named, None) else "agent"
 
 
 class Loader:
@@ -91,37 +94,7 @@ class Loader:
         self._revisions: ByteLru[Loaded] = ByteLru(cache_bytes)
         self._objects: ByteLru[StoredObject] = ByteLru(4 * 1024 * 1024)
 
-    def load(
-        self, skills: Sequence[SkillId], principal: Principal, pin: Pin = None
-    ) -> Loaded | None:
-        """Load the first of the skills that exists and that the principal may see.
-
-        Args:
-            skills: The same name in each scope, in order of precedence.
-            pin: A revision number or ``@label`` instead of the head.
-
-        Raises:
-            VersionNotFound: The skill is there, the pinned version is not.
-            Gone: The pinned version's bytes were pruned.
-            RevisionDamaged: Its bytes are not those that were published.
-            Unavailable: The store does not answer.
-        """
-        wanted = [key for skill in skills for key in (keys.sidecar(skill), keys.settings(skill))]
-        found = self._runtime.parallel([partial(self._current, key) for key in wanted])
-        pairs = zip(skills, found[::2], found[1::2], strict=True)
-        for skill, sidecar, settings in pairs:
-            overrides = overrides_of(settings.body if settings else None)
-            try:
-                loaded = self._head(skill, sidecar, overrides)
-            except RevisionDamaged:
-                if overrides.enabled:
-                    raise
-                continue
-            if loaded is not None and loaded.visible_to(principal):
-                return loaded if pin is None else self._pinned(loaded, pin)
-        return None
-
-    def _current(self, key: str) -> StoredObject | None:
+    def current(self, key: str) -> StoredObject | None:
         """Read a small object as it is now; nothing but a 304 travels when it is known."""
         known = self._objects.get(key)
         found = self._store.get(key, if_none_match=known.etag if known else None)
@@ -130,16 +103,6 @@ class Loader:
         if found is not None:
             self._objects.put(key, found, len(found.body) + len(key))
         return found
-
-    def _head(
-        self, skill: SkillId, sidecar: StoredObject | None, overrides: Overrides
-    ) -> Loaded | None:
-        number = parse_sidecar(sidecar.body) if sidecar else None
-        loaded = self.visible_revision(skill, number, overrides)
-        if loaded is None:
-            return self._directory(skill, overrides)
-        deleted = loaded.revision is not None and loaded.revision.kind is Kind.TOMBSTONE
-        return None if deleted else loaded
 
     def visible_revision(
         self, skill: SkillId, number: int | None, overrides: Overrides = NO_OVERRIDES
@@ -170,7 +133,7 @@ class Loader:
             if not _is_stub(loaded):
                 return loaded
             stubs.add(loaded.revision.number)
-            again = self._current(keys.sidecar(skill))
+            again = self.current(keys.sidecar(skill))
             stated = parse_sidecar(again.body) if again else None
             number = None if stated == number else stated
         raise Unavailable(f"{skill} keeps changing; try again.")
@@ -181,7 +144,7 @@ class Loader:
         Where the sidecar came to be of use meanwhile, it is the sidecar's: no answer leads another.
         """
         numbers = self._log.numbers(skill)
-        again = self._current(keys.sidecar(skill)) if numbers else None
+        again = self.current(keys.sidecar(skill)) if numbers else None
         stated = parse_sidecar(again.body) if again else None
         usable = stated in numbers and stated not in stubs
         return stated if usable and stated is not None else max(numbers, default=0)
@@ -240,15 +203,8 @@ class Loader:
             size = sum(len(file.data) for file in loaded.files.values())
             self._revisions.put((loaded.skill, info.number), loaded, size + 1024)
 
-    def _pinned(self, head: Loaded, pin: int | str) -> Loaded:
-        number = head.overrides.number_of(pin, head.skill.name)
-        if head.revision is None:
-            raise VersionNotFound(f"`{head.skill.name}` has no version `{pin}`.")
-        if number == head.revision.number:
-            return head
-        return self.content(head.skill, number, head.overrides, head=head.revision.number)
-
-    def _directory(self, skill: SkillId, overrides: Overrides) -> Loaded | None:
+    def directory(self, skill: SkillId, overrides: Overrides) -> Loaded | None:
+        """Load a directory that has no revision, None where there is no skill in it."""
         listing = self.vendored.listing(skill)
         if SKILL_MD not in listing.objects:
             return None

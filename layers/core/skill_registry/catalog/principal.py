@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 SYSTEM = "system"
+# What each may do besides the one before it is said where a principal is made.
+ROLES = ("reader", "author", "maintainer", "admin")
 
 _SCOPE = re.compile(r"system|team-[a-z0-9]+(?:-[a-z0-9]+)*|user-[0-9a-f]{32}")
 _MAX_SCOPE = 64
@@ -49,7 +51,7 @@ class Principal:
         agent: The verified agent identity, None where there is none.
         tier: The verified model tier, None where there is none.
         administrator: May read and write every scope.
-        roles: What it is: some of ``reader``, ``author``, ``maintainer``, ``admin``.
+        roles: What it is: some of ``ROLES``.
         own_scope: The scope that is its alone, None where it has none.
         strict: It sees only skills that name its verified agent.
         relevant_to: An agent that the request names and nobody verified; see ``Viewer``.
@@ -78,6 +80,11 @@ class Principal:
     def viewer(self) -> Viewer:
         """What visibility depends on."""
         return Viewer(self.agent, lower_tier(self.tier, self.asked_tier), self.relevant_to)
+
+    @property
+    def agent_name(self) -> str | None:
+        """The agent that is asking, verified or not, for logs alone."""
+        return self.agent or self.relevant_to
 
     def sees(self, agents: Collection[str] | None, min_tier: str | None) -> bool:
         """Tell whether a skill for these agents and this tier is for this caller."""
@@ -126,7 +133,7 @@ class Principal:
         """
         if not self.administrator and not self.writes:
             raise Forbidden("You may read, not write.")
-        scope = asked or self.default_scope
+        scope = self.default_scope if asked is None else asked
         if scope is None:
             raise ScopeRequired("Name the scope to write with `?scope=`.")
         if not is_scope(scope):

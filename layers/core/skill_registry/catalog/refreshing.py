@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from skill_registry.catalog.log import RevisionLog
     from skill_registry.catalog.projection import Projection
     from skill_registry.catalog.runtime import Runtime
+    from skill_registry.catalog.snapshot import Entry
     from skill_registry.store.base import SkillStore
 
 ATTEMPTS = 60
@@ -45,6 +46,14 @@ class Refreshed:
     catalog: Catalog
     written: bool = False
     names: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A scope's catalog as it was read; ``etag`` is None where there is none."""
+
+    catalog: Catalog | Unreadable
+    etag: str | None
 
 
 class Refresher:
@@ -105,25 +114,49 @@ class Refresher:
         """
         return self._update(scope, None).catalog
 
+    def known(self, scope: str) -> Known:
+        """Read a scope's catalog: what comes first where an entry is to be written."""
+        found = self._store.get(keys.catalog(scope))
+        if not isinstance(found, StoredObject):
+            return Known(Unreadable("it is missing"), None)
+        return Known(read_catalog(scope, found.body), found.etag)
+
+    def enter(self, known: Known, skill: SkillId, entry: Entry | None) -> None:
+        """Write the entry of a skill, read from the authority after ``known`` was.
+
+        Where others wrote the catalog meanwhile, the entry is read again.
+
+        Raises:
+            Unavailable: As ``refresh``.
+        """
+        catalog = known.catalog
+        if isinstance(catalog, Catalog):
+            after = catalog.changed({skill.name: entry}, floor=0)
+            if after is None or self._put(known, after):
+                return
+        self.refresh(skill.scope, [skill.name])
+
+    def _put(self, known: Known, catalog: Catalog) -> bool:
+        result = self._store.put(
+            keys.catalog(catalog.scope),
+            catalog.encode(),
+            condition=IfMatch(known.etag) if known.etag else IfAbsent(),
+            content_type="application/gzip",
+        )
+        return isinstance(result, Written)
+
     def _update(self, scope: str, names: set[str] | None) -> Refreshed:
         """Compare and set; without names, every entry is read."""
         for attempt in range(ATTEMPTS):
-            found = self._store.get(keys.catalog(scope))
-            stored = found if isinstance(found, StoredObject) else None
-            known = read_catalog(scope, stored.body) if stored else Unreadable("it is missing")
-            if isinstance(known, Unreadable) and known.newer and names is not None:
-                raise Unavailable(f"The catalog of `{scope}` cannot be read: {known.why}.")
-            before = known if isinstance(known, Catalog) else Catalog(scope, 0, {})
-            after = self._renewed(before, known, names)
-            if after is None or (stored is None and names is None and not after.entries):
+            known = self.known(scope)
+            stored = known.catalog
+            if isinstance(stored, Unreadable) and stored.newer and names is not None:
+                raise Unavailable(f"The catalog of `{scope}` cannot be read: {stored.why}.")
+            before = stored if isinstance(stored, Catalog) else Catalog(scope, 0, {})
+            after = self._renewed(before, stored, names)
+            if after is None or (known.etag is None and names is None and not after.entries):
                 return Refreshed(before)
-            result = self._store.put(
-                keys.catalog(scope),
-                after.encode(),
-                condition=IfMatch(stored.etag) if stored else IfAbsent(),
-                content_type="application/gzip",
-            )
-            if isinstance(result, Written):
+            if self._put(known, after):
                 return Refreshed(after, True, _differing(before, after))
             self._runtime.pause(attempt)
         raise Unavailable(f"Too many writers on the catalog of `{scope}`; try again.")

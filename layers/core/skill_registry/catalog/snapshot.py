@@ -42,6 +42,9 @@ class Entry:
         version: What a listing shows: the number, or a vendored skill's own version, or nothing.
         agents: Who may see it, overrides already applied; None for everyone.
         hidden: ``disable-model-invocation``: in no listing, loadable by name.
+        masked: The scope's owner wants no skill of this name, from whatever scope. Where the scope
+            has none itself, the entry is of a deleted one.
+        sealed: The name belongs to this scope: no other one gives it, whatever the state.
         tree: Fingerprint of the plain tree as it should be listed, for the reconcile.
         settings: ETag of ``settings.json``, for the reconcile.
         diagnostics: What the format's rules say of it, JSON form.
@@ -57,6 +60,8 @@ class Entry:
     agents: tuple[str, ...] | None = None
     min_tier: str | None = None
     hidden: bool = False
+    masked: bool = False
+    sealed: bool = False
     allowed_tools: tuple[str, ...] = ()
     license: str | None = None
     compatibility: str | None = None
@@ -114,6 +119,8 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "agents": (list,),
     "min_tier": (str,),
     "hidden": (bool,),
+    "masked": (bool,),
+    "sealed": (bool,),
     "allowed_tools": (list,),
     "license": (str,),
     "compatibility": (str,),

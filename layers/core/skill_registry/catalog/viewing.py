@@ -7,6 +7,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skill_registry.catalog.facts import SkillLoaded, SkillRefused, untold
+from skill_registry.catalog.resolving import Refusal
 from skill_registry.errors import FileNotFound, SkillNotFound, Unavailable
 from skill_registry.spec.archive import write_archive
 from skill_registry.spec.fences import body_of
@@ -17,11 +19,13 @@ from skill_registry.store.base import IfAbsent
 from skill_registry.store.keys import SkillId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from skill_registry.catalog.facts import Fact
     from skill_registry.catalog.listing import ListSkills
-    from skill_registry.catalog.loading import Loaded, Loader, Pin
+    from skill_registry.catalog.loading import Loaded
     from skill_registry.catalog.principal import Principal
+    from skill_registry.catalog.resolving import Pin, Resolver
     from skill_registry.spec.model import SkillFile
     from skill_registry.store.base import SkillStore
 
@@ -64,12 +68,19 @@ class ViewSkill:
     """The view use case: one skill, one state, whatever is asked of it."""
 
     def __init__(
-        self, store: SkillStore, loader: Loader, listing: ListSkills, *, bundle_expires: int = 300
+        self,
+        store: SkillStore,
+        resolver: Resolver,
+        listing: ListSkills,
+        *,
+        bundle_expires: int = 300,
+        tell: Callable[[Fact], None] = untold,
     ) -> None:
         self._store = store
-        self._loader = loader
+        self._resolver = resolver
         self._listing = listing
         self._bundle_expires = bundle_expires
+        self._tell = tell
 
     def view(
         self,
@@ -95,6 +106,7 @@ class ViewSkill:
         if file is None:
             near = _nearest(wanted, loaded.files)
             raise FileNotFound(f"`{name}` has no file `{wanted}`.", available=near)
+        self._tell(_fact(loaded, file, principal, wanted))
         return View(loaded, file, _text(file))
 
     def bundle(
@@ -106,7 +118,9 @@ class ViewSkill:
         pin: Pin = None,
     ) -> Bundle:
         """Sign a download of the whole skill. A vendored one is archived at its first download."""
-        return self.bundle_of(self.load(principal, name, scopes, pin))
+        loaded = self.load(principal, name, scopes, pin)
+        self._tell(_fact(loaded, loaded.files[SKILL_MD], principal, None))
+        return self.bundle_of(loaded)
 
     def bundle_of(self, loaded: Loaded) -> Bundle:
         """Sign a download of a skill that was loaded."""
@@ -135,11 +149,12 @@ class ViewSkill:
             Gone: Its bytes were pruned.
         """
         asked = principal.read_scopes(scopes)
-        loaded = None
+        loaded: Loaded | Refusal = Refusal("unknown")
         if is_directory_name(name):
             skills = [SkillId(scope, name) for scope in asked]
-            loaded = self._loader.load(skills, principal, pin)
-        if loaded is None:
+            loaded = self._resolver.resolve(skills, principal, pin)
+        if isinstance(loaded, Refusal):
+            self._tell(SkillRefused(name[:64], loaded.reason, agent=principal.agent_name))
             raise SkillNotFound(
                 f"No skill `{name[:64]}` that you may load.",
                 available=self._available(principal, asked),
@@ -152,6 +167,21 @@ class ViewSkill:
         except Unavailable:
             # A catalog that cannot be read makes no other answer out of "not found".
             return []
+
+
+def _fact(loaded: Loaded, file: SkillFile, principal: Principal, path: str | None) -> SkillLoaded:
+    meta = loaded.meta
+    return SkillLoaded(
+        skill=loaded.skill.name,
+        description=meta.description if meta else "",
+        version=loaded.version,
+        scope=loaded.skill.scope,
+        body_bytes=len(file.data),
+        path=path,
+        agent=principal.agent_name,
+        source=meta.source if meta else None,
+        upstream=meta.upstream if meta else None,
+    )
 
 
 def _nearest(wanted: str, paths: Iterable[str]) -> list[str]:

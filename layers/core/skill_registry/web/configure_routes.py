@@ -8,7 +8,7 @@ from skill_registry.catalog.configuring import Change, Configurer
 from skill_registry.catalog.uploads import check_message
 from skill_registry.web.http import Request, Response, json_response
 from skill_registry.web.schemas import Configure, read_body
-from skill_registry.web.writes import known_skill, without_precondition
+from skill_registry.web.writes import known_skill, own_skill, without_precondition
 
 if TYPE_CHECKING:
     from skill_registry.catalog.overrides import Overrides
@@ -23,8 +23,10 @@ def configure_routes(configurer: Configurer) -> Routes:
     def configure(request: Request, principal: Principal) -> Response:
         without_precondition(request)
         body = read_body(Configure, request.json())
-        skill = known_skill(request, principal)
-        overrides = configurer.change(principal, skill, _change(body))
+        change = _change(body)
+        skill = own_skill(request, principal) if _is_for_oneself(change) else None
+        skill = skill or known_skill(request, principal)
+        overrides = configurer.change(principal, skill, change)
         document = _document(skill, overrides)
         return json_response(document, headers={"cache-control": "no-store"})
 
@@ -35,7 +37,19 @@ def _change(body: Configure) -> Change:
     """A member that is null is taken away, one that is missing stays as it is."""
     agents = tuple(body.agents or ()) if "agents" in body.model_fields_set else None
     return Change(
-        enabled=body.enabled, agents=agents, labels=body.labels, reason=check_message(body.reason)
+        enabled=body.enabled,
+        agents=agents,
+        hidden=body.hidden,
+        sealed=body.sealed,
+        labels=body.labels,
+        reason=check_message(body.reason),
+    )
+
+
+def _is_for_oneself(change: Change) -> bool:
+    """What a caller hides from itself takes no right to write."""
+    return change.hidden is not None and change == Change(
+        hidden=change.hidden, reason=change.reason
     )
 
 
@@ -45,6 +59,8 @@ def _document(skill: SkillId, overrides: Overrides) -> dict[str, Any]:
         "scope": skill.scope,
         "enabled": overrides.enabled,
         "agents": None if overrides.agents is None else list(overrides.agents),
+        "hidden": overrides.hidden,
+        "sealed": overrides.sealed,
         "labels": dict(sorted(overrides.labels.items())),
         "prune_below": overrides.prune_below,
         "purged": sorted(overrides.purged),

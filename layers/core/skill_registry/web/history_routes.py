@@ -6,8 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from skill_registry.catalog.history import PAGE, Diff, History, State, Version, Versions
+from skill_registry.catalog.uploading import source_record
 from skill_registry.web.http import JSON, Request, Response, json_response, revalidated
-from skill_registry.web.queries import number, pin
+from skill_registry.web.queries import narrowed, number, pin
 
 if TYPE_CHECKING:
     from skill_registry.catalog.principal import Principal
@@ -26,7 +27,7 @@ def history_routes(history: History) -> Routes:
 
     def versions(request: Request, principal: Principal) -> Response:
         page = history.versions(
-            principal,
+            narrowed(request, principal),
             request.path_parameter("name"),
             scopes=request.values("scope"),
             before=number(request, "before", code="version_invalid"),
@@ -36,7 +37,7 @@ def history_routes(history: History) -> Routes:
 
     def diff(request: Request, principal: Principal) -> Response:
         made = history.diff(
-            principal,
+            narrowed(request, principal),
             request.path_parameter("name"),
             scopes=request.values("scope"),
             old=pin(request, "from"),
@@ -69,7 +70,7 @@ def _page(page: Versions) -> dict[str, Any]:
 
 def _version(version: Version) -> dict[str, Any]:
     info = version.info
-    return {
+    document = {
         "version": info.number,
         "state": version.state,
         "author": info.author,
@@ -82,6 +83,9 @@ def _version(version: Version) -> dict[str, Any]:
         "restores": info.restores,
         "unchanged": info.unchanged,
     }
+    if info.copied_from is not None:
+        document["copied_from"] = source_record(info.copied_from)
+    return document
 
 
 def _diff(made: Diff, text: str, *, cut: bool) -> dict[str, Any]:

@@ -7,10 +7,27 @@ from typing import TYPE_CHECKING
 from skill_registry.errors import RequestInvalid
 
 if TYPE_CHECKING:
-    from skill_registry.catalog.loading import Pin
+    from skill_registry.catalog.principal import Principal
+    from skill_registry.catalog.resolving import Pin
     from skill_registry.web.http import Request
 
 _DIGITS = 9
+_LONGEST_AGENT = 64
+
+
+def narrowed(request: Request, principal: Principal) -> Principal:
+    """Return the principal as the query narrows it: by ``agent`` and by ``tier``.
+
+    Raises:
+        RequestInvalid: ``filter_invalid``.
+    """
+    agent = request.value("agent")
+    if agent is not None and not (agent.isprintable() and len(agent) <= _LONGEST_AGENT):
+        raise RequestInvalid(
+            f"`agent` is printable text of at most {_LONGEST_AGENT} characters.",
+            code="filter_invalid",
+        )
+    return principal.narrowed(agent=agent, tier=request.value("tier"))
 
 
 def number(request: Request, name: str, *, code: str) -> int | None:

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from skill_registry.catalog.viewing import Bundle, View, ViewSkill
 from skill_registry.errors import TooLarge
-from skill_registry.web.http import JSON, Request, Response, json_response, revalidated
-from skill_registry.web.queries import pin
+from skill_registry.web.http import (
+    JSON,
+    LARGEST_ANSWER,
+    Request,
+    Response,
+    json_response,
+    revalidated,
+)
+from skill_registry.web.queries import narrowed, pin
 
 if TYPE_CHECKING:
     from skill_registry.catalog.loading import Loaded
@@ -19,16 +26,13 @@ if TYPE_CHECKING:
 
 ZIP = "application/zip"
 
-# Lambda answers at most 6 MB; escapes and headers take their part (AWS Lambda quotas).
-LARGEST_ANSWER = 5 * 1024 * 1024
-
 
 def view_routes(skills: ViewSkill) -> Routes:
     """Return the routes, over the view use case."""
 
     def view(request: Request, principal: Principal) -> Response:
         seen = skills.view(
-            principal,
+            narrowed(request, principal),
             request.path_parameter("name"),
             scopes=request.values("scope"),
             path=request.value("path"),
@@ -43,7 +47,7 @@ def view_routes(skills: ViewSkill) -> Routes:
 
     def bundle(request: Request, principal: Principal) -> Response:
         made = skills.bundle(
-            principal,
+            narrowed(request, principal),
             request.path_parameter("name"),
             scopes=request.values("scope"),
             pin=pin(request, "version"),
