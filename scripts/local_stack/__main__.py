@@ -25,7 +25,8 @@ embedded S3 and SQS. The last line on stdout is "ready: URL" once it answers.
 """
 EPILOG = """\
 Callers are local administrators. The header X-Local-Claims (a JSON object of JWT claims)
-makes the caller someone else, as API Gateway's authorizer would.
+or X-Local-Role (the ARN of an IAM role or of its session) makes the caller someone else, as
+API Gateway's authorizer would.
 
 Several servers can share one store: give the second one the first one's store (it prints
 "store: URL") with --store, and a --data folder of its own for its logs. They share the

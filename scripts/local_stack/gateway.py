@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from local_stack import http_events
 from local_stack.environments import PAYLOAD_BYTES, Outcome, Pool
-from local_stack.http_events import ClaimsInvalid, Reply, ResultInvalid
+from local_stack.http_events import CallerInvalid, Reply, ResultInvalid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,7 +71,7 @@ class Gateway:
             return _message(413, "Request Too Long")
         try:
             payload = self._payload(request, body, match)
-        except ClaimsInvalid:
+        except CallerInvalid:
             return _message(401, "Unauthorized")
         if len(payload) > PAYLOAD_BYTES:
             return _message(413, "Request Too Long")

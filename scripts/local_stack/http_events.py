@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 ACCOUNT = "000000000000"
 LOCAL_ADMINISTRATOR = f"arn:aws:iam::{ACCOUNT}:role/local-administrator"
 CLAIMS_HEADER = "x-local-claims"
+ROLE_HEADER = "x-local-role"
 TEXT_TYPES = ("application/json", "application/javascript", "application/xml")
 
 
-class ClaimsInvalid(ValueError):
-    """The claims header is not a JSON object."""
+class CallerInvalid(ValueError):
+    """The local headers do not say who calls: no JSON object of claims, no role, or both."""
 
 
 class ResultInvalid(ValueError):
@@ -64,17 +65,17 @@ def request_event(request: Request, match: Match) -> dict[str, Any]:
     """Return the event that API Gateway would pass on for a request on the ``$default`` stage.
 
     Raises:
-        ClaimsInvalid: The local claims header is not a JSON object.
+        CallerInvalid: The local headers do not say who calls.
     """
     headers, cookies = _headers(request)
-    claims = headers.pop(CLAIMS_HEADER, None)
+    authorizer = _authorizer(headers.pop(CLAIMS_HEADER, None), headers.pop(ROLE_HEADER, None))
     event: dict[str, Any] = {
         "version": "2.0",
         "routeKey": match.route.key,
         "rawPath": request.path,
         "rawQueryString": request.query,
         "headers": headers,
-        "requestContext": _context(request, match, headers, claims),
+        "requestContext": _context(request, match, headers, authorizer),
         "isBase64Encoded": False,
     }
     if cookies:
@@ -106,14 +107,14 @@ def _headers(request: Request) -> tuple[dict[str, str], list[str]]:
 
 
 def _context(
-    request: Request, match: Match, headers: Mapping[str, str], claims: str | None
+    request: Request, match: Match, headers: Mapping[str, str], authorizer: Mapping[str, Any]
 ) -> dict[str, Any]:
     now = time.time()
     domain = headers.get("host", "localhost").rsplit(":", 1)[0]
     return {
         "accountId": ACCOUNT,
         "apiId": "local",
-        "authorizer": _authorizer(claims),
+        "authorizer": authorizer,
         "domainName": domain,
         "domainPrefix": domain.split(".", 1)[0],
         "http": {
@@ -131,15 +132,20 @@ def _context(
     }
 
 
-def _authorizer(claims: str | None) -> dict[str, Any]:
-    """Stand in for API Gateway's authorizer: JWT claims where given, else a local administrator."""
+def _authorizer(claims: str | None, role: str | None) -> dict[str, Any]:
+    """Stand in for API Gateway's authorizer: claims or a role's ARN, else a local administrator.
+
+    The ARN is a role's or a session's; what is neither, the registry refuses as it does there.
+    """
+    if role is not None and (claims is not None or not role.strip()):
+        raise CallerInvalid("give claims, or the ARN of a role")
     if claims is not None:
         try:
             values = json.loads(claims)
         except ValueError as error:
-            raise ClaimsInvalid(str(error)) from error
+            raise CallerInvalid(str(error)) from error
         if not isinstance(values, dict):
-            raise ClaimsInvalid("not an object")
+            raise CallerInvalid("not an object")
         written = {name: claim_text(value) for name, value in values.items()}
         return {"jwt": {"claims": written, "scopes": None}}
     return {
@@ -149,7 +155,7 @@ def _authorizer(claims: str | None) -> dict[str, Any]:
             "callerId": "LOCAL:local",
             "cognitoIdentity": None,
             "principalOrgId": None,
-            "userArn": LOCAL_ADMINISTRATOR,
+            "userArn": role or LOCAL_ADMINISTRATOR,
             "userId": "LOCAL:local",
         }
     }

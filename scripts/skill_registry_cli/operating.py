@@ -76,6 +76,33 @@ def _switch(
     terminal.done(now.answer, f"{now.name} in {now.scope} is {state}.")
 
 
+def hide(
+    context: typer.Context,
+    name: Name,
+    undo: Annotated[bool, typer.Option("--undo", help="Show it to you again.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Leave a skill out of your own listings and views, whatever scope it comes from."""
+    with Session.of(context).asking(as_json=as_json) as (client, terminal):
+        now = client.configure(name, hidden=not undo)
+    state = "hidden from" if now.hidden else "shown to"
+    terminal.done(now.answer, f"{now.name} is {state} you.")
+
+
+def seal(
+    context: typer.Context,
+    name: Name,
+    undo: Annotated[bool, typer.Option("--undo", help="Let other scopes shadow it again.")] = False,
+    reason: Reason = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a name come from `system` or from nowhere, so that no other scope can shadow it."""
+    with Session.of(context).asking(as_json=as_json) as (client, terminal):
+        now = client.configure(name, sealed=not undo, reason=reason, scope="system")
+    state = "sealed" if now.sealed else "not sealed"
+    terminal.done(now.answer, f"{now.name} is {state} in {now.scope}.")
+
+
 def purge(
     context: typer.Context,
     name: Name,

@@ -34,7 +34,7 @@ SIDECAR = keys.sidecar(SKILL)
 SETTINGS = keys.settings(SKILL)
 SNAPSHOT = keys.snapshot(SKILL, "f" * 64)
 CATALOG = keys.catalog(SKILL.scope)
-PRINCIPALS = f"{keys.REGISTRY}access.json"
+ACCESS = keys.access()
 TREE = keys.tree_file(SKILL, "references/notes.md")
 DEEP_SIDECAR = keys.tree_file(SKILL, f"references/{keys.SIDECAR}")
 
@@ -81,11 +81,12 @@ class Row:
 
 _READS = (
     Row("reads a catalog", LIST_SKILLS, GET, CATALOG),
+    Row("reads who may call", LIST_SKILLS, GET, ACCESS),
     Row("is told that a catalog is absent", LIST_SKILLS, LIST, BUCKET),
     *(
         Row("reads what a view needs", role, GET, key)
         for role in (VIEW, UPLOADER, REFRESH)
-        for key in (SIDECAR, SETTINGS, REVISION, SNAPSHOT, TREE, CATALOG, PRINCIPALS)
+        for key in (SIDECAR, SETTINGS, REVISION, SNAPSHOT, TREE, CATALOG, ACCESS)
     ),
     *(
         Row("lists a tree and a log", role, LIST, BUCKET, emulated=emulated)
@@ -124,6 +125,11 @@ _WRITES = (
             ("writes down another refusal", OUTCOME, MATCH),
             ("writes down a publish", OUTCOME, NONE),
         )
+    ),
+    *(
+        Row(purpose, UPLOADER, PUT, ACCESS, condition, emulated=emulated)
+        for emulated in (False, True)
+        for purpose, condition in (("makes the first grant", ABSENT), ("grants more", MATCH))
     ),
     Row("opens and fills a multipart upload", UPLOADER, PUT, REVISION, creates=False),
     Row("completes a multipart upload", UPLOADER, PUT, REVISION, ABSENT),
@@ -176,7 +182,7 @@ _FORGED = (
     ),
     *(
         Row("overwrites a record", OPERATOR, PUT, key, MATCH, by=(WRITERS,))
-        for key in (REVISION, SIDECAR, DEEP_SIDECAR, SETTINGS, CATALOG, SNAPSHOT, PRINCIPALS)
+        for key in (REVISION, SIDECAR, DEEP_SIDECAR, SETTINGS, CATALOG, SNAPSHOT, ACCESS)
     ),
     Row("tells an author of a publish", OPERATOR, PUT, OUTCOME, by=(WRITERS,)),
     Row("sends the parts of a record", OPERATOR, PUT, REVISION, creates=False, by=(WRITERS,)),
@@ -184,6 +190,7 @@ _FORGED = (
     Row("syncs a sidecar", OPERATOR, PUT, SIDECAR, by=(CONDITIONAL, WRITERS)),
     Row("restores by CopyObject", OPERATOR, PUT, REVISION, by=(CONDITIONAL, WRITERS)),
     Row("commits", LIST_SKILLS, PUT, REVISION, ABSENT, by=(WRITERS, NO_GRANT)),
+    Row("grants", LIST_SKILLS, PUT, ACCESS, MATCH, by=(WRITERS, NO_GRANT)),
 )
 
 _BLIND = (
@@ -192,6 +199,7 @@ _BLIND = (
         for role in (UPLOADER, REFRESH)
         for key in (REVISION, SIDECAR, SETTINGS, CATALOG)
     ),
+    Row("grants blindly", UPLOADER, PUT, ACCESS, by=(CONDITIONAL,)),
     Row("keeps a bundle blindly", VIEW, PUT, SNAPSHOT, by=(CONDITIONAL,)),
     Row("writes below a tree's sidecar", UPLOADER, PUT, DEEP_SIDECAR, by=(CONDITIONAL,)),
 )
@@ -199,7 +207,7 @@ _BLIND = (
 _DELETED = (
     *(
         Row("deletes a record", OPERATOR, DELETE, key, by=(UNDELETABLE,))
-        for key in (REVISION, SETTINGS, CATALOG, SNAPSHOT, PRINCIPALS, UPLOAD, OUTCOME)
+        for key in (REVISION, SETTINGS, CATALOG, SNAPSHOT, ACCESS, UPLOAD, OUTCOME)
     ),
     *(
         Row("deletes a sidecar", who, DELETE, key, by=(UNDELETABLE,))
@@ -227,7 +235,7 @@ _UNDONE = (
     ),
     *(
         Row("removes an object version", OPERATOR, DELETE_VERSION, key, by=(PURGE,))
-        for key in (SETTINGS, CATALOG, SNAPSHOT, PRINCIPALS, OUTCOME)
+        for key in (SETTINGS, CATALOG, SNAPSHOT, ACCESS, OUTCOME)
     ),
     *(
         Row("removes an object version", role, DELETE_VERSION, key, by=(PURGE, NO_GRANT))
@@ -246,7 +254,11 @@ _NOT_GRANTED = (
     Row("reads an upload", VIEW, GET, UPLOAD, by=(NO_GRANT,)),
     Row("commits", VIEW, PUT, REVISION, ABSENT, by=(NO_GRANT,)),
     Row("writes to a tree", VIEW, PUT, TREE, ABSENT, by=(NO_GRANT,)),
-    Row("makes itself an administrator", UPLOADER, PUT, PRINCIPALS, MATCH, by=(NO_GRANT,)),
+    *(
+        Row("makes somebody an administrator", role, PUT, ACCESS, MATCH, by=(NO_GRANT,))
+        for role in (VIEW, REFRESH)
+    ),
+    Row("forgets who was granted what", UPLOADER, DELETE_VERSION, ACCESS, by=(NO_GRANT,)),
     Row("rewrites the past of settings", UPLOADER, DELETE_VERSION, SETTINGS, by=(NO_GRANT,)),
     Row("signs an upload", REFRESH, PUT, UPLOAD, ABSENT, by=(NO_GRANT,)),
     Row("looks into history", REFRESH, LIST_VERSIONS, BUCKET, by=(NO_GRANT,)),

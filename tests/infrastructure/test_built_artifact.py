@@ -134,6 +134,9 @@ def test_every_module_has_bytecode_that_is_never_checked_against_times(
 def test_the_layer_holds_the_service_and_no_tool_test_or_agent_ring(either: Artifact) -> None:
     assert (either.site / "skill_registry" / "web" / "wiring.py").is_file()
     assert (either.site / "skill_registry" / "py.typed").is_file()
+    described = "skill_registry/web/openapi.json"
+    source = PROJECT / "layers" / "core" / described
+    assert (either.site / described).read_bytes() == source.read_bytes()
     names = {path.relative_to(either.site).parts[0] for path in either.layer_files()}
     assert not names & {"tests", "scripts", "skill_registry_cli", "local_stack", "Makefile", "bin"}
     assert not names & {"pytest", "moto", "httpx", "typer", "awslambdaric", "requirements.txt"}

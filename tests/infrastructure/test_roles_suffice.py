@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from infrastructure.stack import Stack
 
 ADMIN_ROLE = "arn:aws:iam::000000000000:role/admin"
+BOT = "arn:aws:iam::000000000000:role/bot"
+BOT_SESSION = "arn:aws:sts::000000000000:assumed-role/bot/me"
 ZIP = {"content-type": "application/zip"}
 
 
@@ -79,6 +81,7 @@ def test_list_skills_needs_catalogs_only(house: House, stack: Stack) -> None:
     assert function.call("GET /skills")["skills"]
     function.call("GET /skills", query="scope=system&scope=team-absent")
     function.call("$default")
+    function.call("GET /skills", caller=BOT_SESSION)
     # A GET of an absent key is a 404 only to who may list.
     assert not function.guard.judge("s3:ListBucket", BUCKET, conditional=False)
     function.finish()
@@ -122,6 +125,10 @@ def test_upload_skill_publishes_projects_signs_and_purges(house: House, stack: S
         purge = json.dumps({"version": version})
         assert function.call("POST /skills/{name}/purge", path={"name": "vendored"}, body=purge)
     label, restored = json.dumps({"labels": {"good": 2}}), json.dumps({"version": 2})
+    for agent in ("review", "coding"):
+        grant = json.dumps({"role": BOT, "grant": {"roles": ["reader"], "agent": agent}})
+        assert function.call("PATCH /access", body=grant)["grants"]
+    function.call("GET /access")
     for _ in range(2):
         function.call("PATCH /skills/{name}", path={"name": "managed"}, body=label)
     function.call("POST /skills/{name}/rollback", path={"name": "managed"}, body=restored)
@@ -164,4 +171,7 @@ def test_the_judge_refuses_what_a_role_lacks_and_what_the_bucket_denies(stack: S
         "s3:DeleteObject", f"{BUCKET}/skills/system/managed/a.md", conditional=True
     )
     assert not guard.judge("s3:DeleteObjectVersion", revision, conditional=False)
-    assert guard.judge("s3:PutObject", f"{BUCKET}/registry/access.json", conditional=True)
+    access = f"{BUCKET}/{keys.access()}"
+    assert not guard.judge("s3:PutObject", access, conditional=True)
+    assert guard.judge("s3:PutObject", access, conditional=False)
+    assert guard.judge("s3:DeleteObjectVersion", access, conditional=False)

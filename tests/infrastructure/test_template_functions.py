@@ -29,6 +29,11 @@ def _functions(stack: Stack) -> dict[str, Any]:
     return stack.of_type("AWS::Lambda::Function")
 
 
+def _settings(function: Any) -> Settings:
+    variables = function["Environment"]["Variables"]
+    return Settings.read({name: str(value) for name, value in variables.items()})
+
+
 def test_there_are_four_functions_and_each_has_its_file(stack: Stack) -> None:
     assert {name: item["Handler"] for name, item in _functions(stack).items()} == HANDLERS
     for handler in HANDLERS.values():
@@ -69,8 +74,7 @@ def test_the_template_sets_exactly_the_variables_that_the_settings_read(stack: S
 
 
 def test_the_template_and_the_settings_agree_on_every_default(stack: Stack) -> None:
-    variables = _functions(stack)["ListSkillsFunction"]["Environment"]["Variables"]
-    read = Settings.read({name: str(value) for name, value in variables.items()})
+    read = _settings(_functions(stack)["ListSkillsFunction"])
     assert read == replace(Settings(), registry_bucket="${Bucket}", registry_administrators=(ROLE,))
 
 
@@ -82,6 +86,34 @@ def test_a_deployment_decides_how_much_history_it_keeps(deploy: Deploy) -> None:
     parameters = stack.template["Parameters"]
     assert parameters["KeepVersions"]["MinValue"] == 1
     assert parameters["KeepDays"]["MinValue"] == 0
+
+
+def test_a_deployment_decides_when_a_change_of_access_counts(deploy: Deploy) -> None:
+    stack = deploy(Administrators=ROLE, AccessMaxAge="0", StrictAgents="true")
+    for function in _functions(stack).values():
+        read = _settings(function)
+        assert (read.access_max_age, read.strict_agents) == (0, True)
+    parameters = stack.template["Parameters"]
+    assert parameters["AccessMaxAge"]["MinValue"] == 0
+    assert parameters["StrictAgents"]["AllowedValues"] == ["true", "false"]
+
+
+def test_a_deployment_decides_how_much_a_scope_and_a_caller_may_hold(deploy: Deploy) -> None:
+    given = {"MaxScopeSkills": "5", "MaxScopeBytes": "4096", "MaxOutstandingUploads": "2"}
+    for function in _functions(deploy(Administrators=ROLE, **given)).values():
+        read = _settings(function)
+        limits = (read.max_scope_skills, read.max_scope_bytes, read.max_outstanding_uploads)
+        assert limits == (5, 4096, 2)
+
+
+@pytest.mark.parametrize("tracing", ["PassThrough", "Active"])
+def test_tracing_is_what_the_deployment_decides(deploy: Deploy, tracing: str) -> None:
+    for function in _functions(deploy(Administrators=ROLE, Tracing=tracing)).values():
+        assert function["TracingConfig"] == {"Mode": tracing}
+
+
+def test_nothing_is_traced_unless_somebody_asks(stack: Stack) -> None:
+    assert stack.template["Parameters"]["Tracing"]["Default"] == "PassThrough"
 
 
 def test_administrators_reach_the_functions_as_they_were_given(deploy: Deploy) -> None:

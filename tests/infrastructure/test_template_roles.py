@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+from infrastructure.conftest import ROLE
 from infrastructure.iam import grants
 
 if TYPE_CHECKING:
+    from infrastructure.conftest import Deploy
     from infrastructure.stack import Stack
 
 GET, PUT, DELETE, LIST = "s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"
 DELETE_VERSION, LIST_VERSIONS = "s3:DeleteObjectVersion", "s3:ListBucketVersions"
 BUCKET = "${Bucket.Arn}"
+# X-Ray knows no resources that a policy could name.
+TRACE = {("xray:PutTraceSegments", "*"), ("xray:PutTelemetryRecords", "*")}
 
 GRANTS = {
     "ListSkills": {
         (LIST, BUCKET),
         (GET, f"{BUCKET}/registry/*/catalog.json.gz"),
+        (GET, f"{BUCKET}/registry/access.json"),
     },
     "ViewSkill": {
         (LIST, BUCKET),
@@ -33,6 +39,7 @@ GRANTS = {
         (PUT, f"{BUCKET}/registry/*/revisions/*"),
         (PUT, f"{BUCKET}/registry/*/settings.json"),
         (PUT, f"{BUCKET}/registry/*/catalog.json.gz"),
+        (PUT, f"{BUCKET}/registry/access.json"),
         (PUT, f"{BUCKET}/skills/*"),
         (DELETE, f"{BUCKET}/skills/*"),
         (LIST_VERSIONS, BUCKET),
@@ -67,6 +74,17 @@ def test_every_role_may_do_this_and_nothing_else(stack: Stack) -> None:
         logs = f"${{{name}Logs.Arn}}"
         log = {("logs:CreateLogStream", logs), ("logs:PutLogEvents", logs)}
         assert grants(roles[f"{name}Role"]) == expected | log, name
+
+
+@pytest.mark.parametrize(("tracing", "trace"), [("PassThrough", set()), ("Active", TRACE)])
+def test_a_role_may_trace_where_the_deployment_traces_and_nowhere_else(
+    deploy: Deploy, tracing: str, trace: set[tuple[str, str]]
+) -> None:
+    stack = deploy(Administrators=ROLE, Tracing=tracing)
+    for name, expected in GRANTS.items():
+        granted = grants(stack.properties(f"{name}Role"))
+        assert {grant for grant in granted if grant[0].startswith("xray:")} == trace, name
+        assert expected <= granted
 
 
 def test_no_role_borrows_a_managed_policy_or_a_wildcard_action(stack: Stack) -> None:

@@ -7,6 +7,7 @@ from dataclasses import fields
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from skill_registry.catalog.access import read_access
 from skill_registry.catalog.comparing import Difference, Verdict
 from skill_registry.catalog.findings import Finding, hint_of_stray, unfixable
 from skill_registry.catalog.snapshot import Catalog, Entry, Unreadable
@@ -103,6 +104,18 @@ def of_difference(skill: SkillId, each: Difference) -> Finding:
     code = "tree_foreign_file" if each.by_hand else "tree_stale_file"
     whose = "that no version has there" if each.by_hand else "of an earlier version"
     return Finding(code, skill, key, f"It has {has} {whose}, should have {should}.")
+
+
+def of_access(body: bytes | None) -> list[Finding]:
+    """Tell of grants that cannot be read. Only a person can know who should have which."""
+    if body is None or read_access(body) is not None:
+        return []
+    detail = "It cannot be read, so no role is let in but those that the deployment names."
+    hint = (
+        "Where later code wrote it, finish that deployment. Else put its last good S3 version in "
+        "its place, for which the bucket policy has to be lifted."
+    )
+    return [unfixable("access_broken", None, keys.access(), detail, hint=hint)]
 
 
 def of_unsafe_path(skill: SkillId, fault: Diagnostic) -> Finding:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from skill_registry.catalog.comparing import TreeComparer
 from skill_registry.catalog.disagreements import (
+    of_access,
     of_catalog,
     of_difference,
     of_directory,
@@ -189,7 +190,7 @@ class Examiner:
         examined = 0
         place: str | None = None
         if start is None and scope is None:
-            found += of_strays(strays_beside(self._store), "")
+            found += of_strays(strays_beside(self._store), "") + self._of_access()
         scopes = [scope] if scope else scopes_of(self._store)
         for within, name in self._places(scopes, behind):
             if place is not None and self._runtime.monotonic() >= deadline:
@@ -200,6 +201,10 @@ class Examiner:
             place = f"{within}/{name}"
             examined += 1 if name else 0
         return Examined(tuple(found), tuple(mended), examined)
+
+    def _of_access(self) -> list[Finding]:
+        found = self._store.get(keys.access())
+        return of_access(found.body if isinstance(found, StoredObject) else None)
 
     def _places(self, scopes: Iterable[str], behind: tuple[str, str]) -> Iterator[tuple[str, str]]:
         """Yield each scope, with an empty name, and each of its skills, behind a place."""

@@ -38,6 +38,7 @@ FINDINGS: Mapping[str, str] = {
     "catalog_entry_missing": "A skill has no entry in its catalog.",
     "catalog_entry_stale": "An entry says something else than the skill.",
     "catalog_entry_extra": "An entry is of a skill that is not there.",
+    "access_broken": "access.json cannot be read, so nobody whom it names is let in.",
     "stray_object": "An object belongs to no skill.",
     "examine_failed": "A skill could not be examined.",
     "repair_failed": "A repair was begun and did not come to its end.",

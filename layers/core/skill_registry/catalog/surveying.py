@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from skill_registry.store.base import ObjectInfo, SkillStore
 
-_ACCESS = f"{keys.REGISTRY}access.json"
-
 
 @dataclass(slots=True)
 class Seen:
@@ -110,7 +108,9 @@ def strays_beside(store: SkillStore) -> Iterator[str]:
     yield from (each for each in _level(store, "") if each not in ours)
     for prefix in (keys.SKILLS, keys.REGISTRY):
         for each in _level(store, prefix):
-            is_ours = each == _ACCESS or (each[-1] == "/" and is_scope(each[len(prefix) : -1]))
+            is_ours = each == keys.access() or (
+                each[-1] == "/" and is_scope(each[len(prefix) : -1])
+            )
             if not is_ours:
                 yield each
     for info in list_all(store, keys.UPLOADS):

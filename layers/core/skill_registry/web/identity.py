@@ -9,87 +9,134 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from skill_registry.catalog.principal import SYSTEM, Principal, is_scope, user_scope
-from skill_registry.errors import Unauthenticated
+from skill_registry.catalog.access import caller_role, role_of
+from skill_registry.catalog.principal import ROLES, SYSTEM, Principal, is_scope, user_scope
+from skill_registry.errors import Forbidden, Unauthenticated
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from skill_registry.catalog.access import AccessCache
     from skill_registry.web.http import Event
     from skill_registry.web.settings import Settings
 
-_ASSUMED = re.compile(r"arn:(aws[a-z-]*):sts::(\d{12}):assumed-role/([^/]+)/.+")
 _SEPARATORS = re.compile(r"[\s,]+")
 
 
-def principal_of(event: Event, settings: Settings) -> Principal:
-    """Return who is asking.
+class Identity:
+    """What a deployment makes of an authorizer's context.
 
-    Raises:
-        Unauthenticated: The event carries no identity that this deployment knows.
+    Args:
+        settings: Name the first administrators, the claims and the strict mode.
+        access: Knows what further IAM roles were granted; without it nothing was.
     """
-    authorizer: Mapping[str, Any] = event.get("requestContext", {}).get("authorizer") or {}
-    jwt = authorizer.get("jwt") or {}
-    if jwt.get("claims"):
-        return _from_claims(jwt["claims"], settings)
-    iam = authorizer.get("iam") or {}
-    if iam.get("userArn"):
-        return _from_role(role_arn(str(iam["userArn"])), settings)
-    raise Unauthenticated("The request carries no identity. Sign it, or send a bearer token.")
+
+    def __init__(self, settings: Settings, access: AccessCache | None = None) -> None:
+        self._settings = settings
+        self._access = access
+        named = map(role_of, settings.registry_administrators)
+        self._administrators = frozenset(role for role in named if role is not None)
+
+    def principal_of(self, event: Event) -> Principal:
+        """Return who is asking. Only a role that no setting names costs a request to the store.
+
+        Raises:
+            Unauthenticated: The event carries no identity that this deployment knows.
+            Forbidden: It is known and has no role that the registry knows.
+            AccessUnreadable: Nobody can tell what the role was granted.
+            Unavailable: The store does not answer, and nothing recent enough is known.
+        """
+        authorizer = _object(_object(event.get("requestContext")).get("authorizer"))
+        claims = _object(_object(authorizer.get("jwt")).get("claims"))
+        arn = _word(_object(authorizer.get("iam")).get("userArn"))
+        if claims and arn:
+            raise Unauthenticated("The request carries two identities. Keep one.")
+        if claims:
+            return self._of_claims(claims)
+        if arn is None:
+            raise Unauthenticated("The request carries no identity. Sign it, or send a token.")
+        role = caller_role(arn)
+        if role is None:
+            raise Unauthenticated("The registry knows IAM roles only. Assume one.")
+        return self._of_role(role)
+
+    def _of_role(self, role: str) -> Principal:
+        if role in self._administrators:
+            return Principal(
+                role,
+                reads=(SYSTEM,),
+                default_scope=SYSTEM,
+                administrator=True,
+                roles=frozenset({"admin"}),
+            )
+        grant = self._access.grant_of(role) if self._access else None
+        if grant is None:
+            raise Unauthenticated("This role is not known to the registry. Ask an administrator.")
+        return self._principal(
+            role, grant.roles, grant.scopes, grant.agent, grant.tier, admin_default=SYSTEM
+        )
+
+    def _of_claims(self, claims: Mapping[str, Any]) -> Principal:
+        settings = self._settings
+        subject = _word(claims.get(settings.claim_subject))
+        if subject is None or not subject.isprintable():
+            raise Unauthenticated(f"The token has no usable claim `{settings.claim_subject}`.")
+        named = (f"team-{team}" for team in _words(claims.get(settings.claim_teams)))
+        return self._principal(
+            subject,
+            _words(claims.get(settings.claim_roles)) or ("author",),
+            [scope for scope in named if is_scope(scope)],
+            _word(claims.get(settings.claim_agent)),
+            _word(claims.get(settings.claim_tier)),
+        )
+
+    def _principal(
+        self,
+        subject: str,
+        words: Sequence[str],
+        scopes: Sequence[str],
+        agent: str | None,
+        tier: str | None,
+        *,
+        admin_default: str | None = None,
+    ) -> Principal:
+        """Make a principal with a scope of its own; a word that is no role gives nothing."""
+        roles = frozenset(words) & frozenset(ROLES)
+        if not roles:
+            raise Forbidden(f"You have no role that the registry knows: {', '.join(ROLES)}.")
+        own = user_scope(subject)
+        administrator = "admin" in roles
+        writes = {own} if roles - {"reader"} else set()
+        if administrator or "maintainer" in roles:
+            writes.update(scopes)
+        default = own if writes else None
+        return Principal(
+            subject,
+            reads=tuple(dict.fromkeys((own, *scopes, SYSTEM))),
+            writes=frozenset(writes),
+            default_scope=(admin_default or own) if administrator else default,
+            agent=agent,
+            tier=tier,
+            administrator=administrator,
+            roles=roles,
+            own_scope=own,
+            strict=self._settings.strict_agents and not (administrator and agent is None),
+        )
 
 
-def role_arn(arn: str) -> str:
-    """Return the ARN of the role behind a session; any other ARN as it is."""
-    match = _ASSUMED.fullmatch(arn)
-    return f"arn:{match[1]}:iam::{match[2]}:role/{match[3]}" if match else arn
-
-
-def _from_role(arn: str, settings: Settings) -> Principal:
-    if arn not in {_without_path(known) for known in settings.registry_administrators} | set(
-        settings.registry_administrators
-    ):
-        raise Unauthenticated("This role is not known to the registry. Ask an administrator.")
-    return Principal(arn, reads=(SYSTEM,), default_scope=SYSTEM, administrator=True)
-
-
-def _without_path(arn: str) -> str:
-    """Session ARNs leave out a role's path, so that configured ones must match without it."""
-    head, _, name = arn.rpartition("/")
-    return f"{head.split('/', 1)[0]}/{name}" if head else arn
-
-
-def _from_claims(claims: Mapping[str, Any], settings: Settings) -> Principal:
-    subject = str(claims.get(settings.claim_subject) or "").strip()
-    if not subject or not subject.isprintable():
-        raise Unauthenticated(f"The token has no usable claim `{settings.claim_subject}`.")
-    roles = set(_words(claims.get(settings.claim_roles))) or {"author"}
-    own = user_scope(subject)
-    named = (f"team-{team}" for team in _words(claims.get(settings.claim_teams)))
-    teams = tuple(scope for scope in named if is_scope(scope))
-    writes: set[str] = set()
-    if roles & {"author", "maintainer", "admin"}:
-        writes.add(own)
-    if roles & {"maintainer", "admin"}:
-        writes.update(teams)
-    return Principal(
-        subject=subject,
-        reads=(own, *teams, SYSTEM),
-        writes=frozenset(writes),
-        default_scope=own if writes else None,
-        agent=_word(claims.get(settings.claim_agent)),
-        tier=_word(claims.get(settings.claim_tier)),
-        administrator="admin" in roles,
-    )
+def _object(value: Any) -> Mapping[str, Any]:
+    """Return a JSON object; nothing is in anything else."""
+    return value if isinstance(value, dict) else {}
 
 
 def _words(claim: Any) -> list[str]:
     """Read a claim of several values: a list, or text; API Gateway writes lists as ``[a b]``."""
     if isinstance(claim, list | tuple):
         return [str(item) for item in claim]
-    text = str(claim or "").strip().removeprefix("[").removesuffix("]")
+    text = (_word(claim) or "").removeprefix("[").removesuffix("]")
     return [word for word in _SEPARATORS.split(text) if word]
 
 
-def _word(claim: Any) -> str | None:
-    text = str(claim or "").strip()
-    return text or None
+def _word(value: Any) -> str | None:
+    """Return a text without blanks around it; None for a blank one and for what is none."""
+    return (value.strip() or None) if isinstance(value, str) else None
