@@ -13,6 +13,7 @@ from damages import (
 )
 from house import ADMIN, House, skill_zip
 
+from skill_registry.catalog.access import Access, write_access
 from skill_registry.errors import Unavailable
 from skill_registry.store import keys
 from skill_registry.store.gate import Request, Result
@@ -41,8 +42,8 @@ def test_objects_that_belong_to_no_skill_are_named_with_their_keys(house: House)
     )
     for key in strays:
         house.bucket.put(key, b"x")
-    for key in ("skills/system/marker/", "registry/access.json"):
-        house.bucket.put(key, b"")
+    house.bucket.put("skills/system/marker/", b"")
+    house.bucket.put(keys.access(), write_access(Access()))
     done = house.environment().examiner.examine_all()
     assert {f.code for f in done.findings} == {"stray_object"}
     assert {f.key for f in done.findings} == {
@@ -63,6 +64,28 @@ def test_uploads_and_what_became_of_them_are_no_strays(house: House) -> None:
     house.upload("later", skill_zip("later"))
     assert sum(key.startswith("uploads/") for key in house.state()) == 3
     assert house.environment().examiner.examine_all().findings == ()
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b'{"schema": 2, "grants": [], "changes": []}'])
+def test_grants_that_cannot_be_read_are_told_and_left_as_they_are(
+    house: House, body: bytes
+) -> None:
+    house.bucket.put(keys.access(), body)
+    (found,) = house.environment().examiner.examine_all(fix=True).findings
+    assert (found.code, found.key, found.fixable) == ("access_broken", keys.access(), False)
+    assert found.hint
+    assert house.read(keys.access()) == body
+    assert house.environment().examiner.examine_all(scope="system").findings == ()
+
+
+def test_grants_concern_no_skill(house: House) -> None:
+    house.bucket.put(keys.access(), write_access(Access()))
+    before = house.state()
+    assert house.deliver(keys.access()) == set()
+    done = house.registry.reconciler.run()
+    assert (done.repaired, done.failed, done.drift) == ((), (), ())
+    assert house.environment().examiner.examine_all().findings == ()
+    assert house.state() == before
 
 
 def test_a_thousand_strays_make_a_short_answer(house: House) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from house import ADMIN, House, person, skill, skill_files, skill_zip, zipped
+from house import ADMIN, House, as_published, person, skill, skill_files, skill_zip, zipped
 
 from skill_registry.catalog.log import Precondition
 from skill_registry.errors import (
@@ -73,7 +73,7 @@ def test_an_identical_publish_counts_up_and_says_unchanged(house: House) -> None
 def test_an_incoming_sidecar_is_dropped(house: House) -> None:
     archive = zipped({"SKILL.md": skill_files("notes")[0].data, ".version": b"99\n"})
     upload = house.upload("notes", archive)
-    assert house.registry.uploader.complete(ADMIN, upload).info.number == 1
+    assert as_published(house.registry.uploader.complete(ADMIN, upload)).info.number == 1
     revision = house.read(keys.revision(NOTES, 1))
     assert revision is not None
     assert [f.path for f in read_revision(revision)] == ["SKILL.md"]
@@ -114,9 +114,9 @@ def _is_tree(request: Request, op: str) -> bool:
 def test_an_upload_is_published_once_by_call_event_and_retry(house: House) -> None:
     upload = house.upload("notes", skill_zip("notes"))
     key = keys.upload(UploadId(ADMIN.hash, upload))
-    assert house.registry.uploader.complete(ADMIN, upload).info.number == 1
+    assert as_published(house.registry.uploader.complete(ADMIN, upload)).info.number == 1
     assert house.deliver(key, key) == set()
-    assert house.environment().uploader.complete(ADMIN, upload).info.number == 1
+    assert as_published(house.environment().uploader.complete(ADMIN, upload)).info.number == 1
     assert house.listed() == {"notes": 1}
 
 
@@ -244,10 +244,10 @@ def test_a_ticket_that_fell_100_versions_behind_is_stale(house: House) -> None:
 
 def test_an_upload_that_was_published_is_found_however_many_came_after_it(house: House) -> None:
     upload = house.upload("notes", skill_zip("notes", "early"))
-    assert house.registry.uploader.complete(ADMIN, upload).info.number == 1
+    assert as_published(house.registry.uploader.complete(ADMIN, upload)).info.number == 1
     for number in range(102):
         house.publish("notes", str(number))
-    assert house.environment().uploader.complete(ADMIN, upload).info.number == 1
+    assert as_published(house.environment().uploader.complete(ADMIN, upload)).info.number == 1
     assert house.registry.uploader.outcome(ADMIN, upload)["state"] == "published"
     assert house.listed() == {"notes": 103}
 

@@ -86,7 +86,7 @@ def test_a_crash_behind_the_commit_does_not_fail_the_publish(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
     def crash(request: Request, _: Result) -> None:
-        if "catalog" in request.key:
+        if "catalog" in request.key and house.version("notes"):
             raise ZeroDivisionError("a defect of ours")
 
     house.faults.on_after = crash
@@ -99,7 +99,7 @@ def test_a_crash_behind_the_commit_does_not_fail_the_publish(
 
 def test_a_scope_that_cannot_be_reconciled_costs_no_other(house: House) -> None:
     def crash(request: Request, _: Result) -> None:
-        if request.key == keys.catalog("system"):
+        if request.key == keys.catalog("system") and house.version("late"):
             raise ZeroDivisionError("a defect of ours")
 
     upload = house.upload("late", skill_zip("late"))

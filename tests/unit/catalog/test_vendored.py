@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from house import ADMIN, House, skill, skill_files, skill_md, skill_zip
+from house import ADMIN, House, as_published, skill, skill_files, skill_md, skill_zip
 
 from skill_registry.catalog.log import Precondition
 from skill_registry.errors import SkillInvalid, SkillNotFound, VersionConflict
@@ -163,7 +163,7 @@ def test_a_ticket_may_name_the_version_of_a_directory(house: House) -> None:
     sync(house, "theirs")
     house.put(keys.sidecar(PLAIN), b"6\n")
     upload = house.upload("plain", skill_zip("plain"), precondition=Precondition(version=6))
-    assert house.registry.uploader.complete(ADMIN, upload).info.number == 7
+    assert as_published(house.registry.uploader.complete(ADMIN, upload)).info.number == 7
     other = house.upload("fresh", skill_zip("fresh"), precondition=Precondition(version=6))
     with pytest.raises(VersionConflict):
         house.registry.uploader.complete(ADMIN, other)

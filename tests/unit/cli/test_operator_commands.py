@@ -11,6 +11,7 @@ from command_line import Capture, Run
 from house import skill_md
 from loopback import Fault, Loopback
 
+from skill_registry.catalog.principal import user_scope
 from skill_registry.store import keys
 from skill_registry.store.keys import SkillId
 
@@ -48,6 +49,34 @@ def test_a_skill_is_disabled_and_enabled_again(registry: Loopback, capsysbinary:
     document = Run(capsysbinary, "enable", "notes", "--json").document()
     assert [change.get("why") for change in document["changes"]] == ["Names a host", None]
     assert registry.house.listed() == {"notes": 2}
+
+
+def test_a_reader_hides_a_skill_from_itself(registry: Loopback, capsysbinary: Capture) -> None:
+    reader = ("--claims", json.dumps({"sub": "rea", "roles": ["reader"]}))
+    run = Run(capsysbinary, *reader, "hide", "notes")
+    assert (run.code, run.out) == (0, "notes is hidden from you.\n")
+    assert Run(capsysbinary, *reader, "view", "notes").code == 1
+    assert registry.house.listed() == {"notes": 2}
+    assert Run(capsysbinary, *reader, "hide", "notes", "--undo").out == "notes is shown to you.\n"
+    assert Run(capsysbinary, *reader, "view", "notes").code == 0
+
+
+def test_who_has_no_scope_of_its_own_hides_nothing(capsysbinary: Capture) -> None:
+    run = Run(capsysbinary, "hide", "notes")
+    assert (run.code, run.err.partition(":")[0]) == (1, "change_invalid")
+
+
+def test_an_administrator_seals_a_name(registry: Loopback, capsysbinary: Capture) -> None:
+    registry.house.publish("notes", "mine", scope=user_scope("bob"))
+    run = Run(capsysbinary, "seal", "notes", "--reason", "The one way")
+    assert (run.code, run.out) == (0, "notes is sealed in system.\n")
+    seen = Run(capsysbinary, "--claims", BOB, "view", "notes", "--json").document()
+    assert seen["scope"] == "system"
+    run = Run(capsysbinary, "--claims", BOB, "seal", "notes")
+    assert (run.code, run.err.partition(":")[0]) == (1, "forbidden")
+    assert Run(capsysbinary, "seal", "notes", "--undo").out == "notes is not sealed in system.\n"
+    seen = Run(capsysbinary, "--claims", BOB, "view", "notes", "--json").document()
+    assert seen["scope"] == user_scope("bob")
 
 
 def test_a_change_in_a_scope_that_one_may_not_write_is_refused(capsysbinary: Capture) -> None:

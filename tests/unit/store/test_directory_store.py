@@ -15,8 +15,8 @@ from skill_registry.errors import PathInvalid, SkillInvalid, Unavailable
 from skill_registry.store.base import IfAbsent, IfMatch, Lost, StoredObject, Written, list_all
 from skill_registry.store.directory import DirectorySkillStore
 from skill_registry.store.files import write_atomically
+from skill_registry.web.environment import make_store
 from skill_registry.web.settings import Settings
-from skill_registry.web.wiring import make_store
 
 if TYPE_CHECKING:
     from skill_registry.store.base import ObjectInfo, SkillStore

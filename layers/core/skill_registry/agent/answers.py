@@ -109,11 +109,19 @@ class UploadTicket:
 
 
 @dataclass(frozen=True, slots=True)
+class CopiedFrom:
+    """The version that a copy was made of."""
+
+    scope: str
+    version: Version
+
+
+@dataclass(frozen=True, slots=True)
 class Published:
     """A publish that is visible.
 
     ``unchanged`` says that the bytes were those of the head, ``restores`` which version a rollback
-    went back to.
+    went back to, ``copied_from`` what was copied.
     """
 
     name: str
@@ -122,6 +130,7 @@ class Published:
     sha256: str | None
     unchanged: bool
     restores: int | None
+    copied_from: CopiedFrom | None
     upload_id: str | None
     diagnostics: tuple[Diagnostic, ...]
     answer: Mapping[str, Any] = field(repr=False, compare=False)
@@ -129,7 +138,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class UploadState:
-    """What became of an upload: ``received``, ``published`` or ``rejected``.
+    """What became of an upload: ``received``, ``published``, ``rejected`` or ``validated``.
 
     ``code`` and ``detail`` say why it was rejected.
     """

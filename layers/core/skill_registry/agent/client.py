@@ -112,9 +112,10 @@ class RegistryClient(HistoryCalls, OperatorCalls):
         message: str | None = None,
         scope: str | None = None,
         precondition: Precondition = NO_PRECONDITION,
+        dry_run: bool = False,
     ) -> UploadTicket:
         """Ask for leave to upload. With ``size`` (bytes) and ``sha256`` it binds those bytes."""
-        call = requests.create_upload(name, size, sha256, message, scope, precondition)
+        call = requests.create_upload(name, size, sha256, message, scope, precondition, dry_run)
         return reading.read_ticket(self._call(call))
 
     def send_upload(
@@ -187,6 +188,23 @@ class RegistryClient(HistoryCalls, OperatorCalls):
         call = requests.publish_inline(name, skill, key, message, scope, precondition)
         return reading.read_published(self._call(call))
 
+    def validate_upload(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        scope: str | None = None,
+        progress: Progress | None = None,
+    ) -> Validation:
+        """Return the diagnostics that a publish of an archive would have, however large it is.
+
+        It is uploaded, looked at, and dropped after a day. The caller may write to the scope.
+        """
+        digest = hashlib.sha256(data).hexdigest()
+        ticket = self.create_upload(name, size=len(data), sha256=digest, scope=scope, dry_run=True)
+        self.send_upload(ticket, data, progress)
+        return reading.read_validation(self._call(requests.complete(ticket.upload_id)))
+
     def validate(self, skill: bytes | Mapping[str, str], name: str | None = None) -> Validation:
-        """Return the diagnostics that a publish would have; nothing is stored."""
+        """Return the diagnostics that a publish would have; nothing is stored. At most 4 MiB."""
         return reading.read_validation(self._call(requests.validate(name, skill)))

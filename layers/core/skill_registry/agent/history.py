@@ -1,4 +1,4 @@
-"""The client's calls about versions: which there are, what changed, going back, deleting."""
+"""The client's calls about versions: history, going back, copying, deleting."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from skill_registry.agent.connection import Connection
 from skill_registry.agent.requests import NO_PRECONDITION
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from skill_registry.agent.answers import Published
     from skill_registry.agent.requests import Precondition
     from skill_registry.agent.versions import Deleted, Diff, VersionsPage
@@ -64,6 +66,33 @@ class HistoryCalls(Connection):
         """
         key = key or uuid.uuid4().hex
         call = requests.rollback(name, version, key, message, scope, precondition)
+        return reading.read_published(self._call(call))
+
+    def copy(
+        self,
+        name: str,
+        to: str,
+        *,
+        version: int | str | None = None,
+        scopes: Sequence[str] = (),
+        message: str | None = None,
+        precondition: Precondition = NO_PRECONDITION,
+        key: str | None = None,
+    ) -> Published:
+        """Publish a skill of one scope in another, exactly once.
+
+        Args:
+            name: The skill, in both.
+            to: The scope where it is published.
+            version: A number, or ``@`` and a label, of the source; without it, the current one.
+            scopes: Where the source is looked for, in order; without any, all that the caller
+                reads.
+            message: Why.
+            precondition: What must hold where it is published.
+            key: The idempotency key, for a caller that may repeat the whole call; else a new one.
+        """
+        key = key or uuid.uuid4().hex
+        call = requests.copy(name, to, key, version, scopes, message, precondition)
         return reading.read_published(self._call(call))
 
     def delete(

@@ -21,6 +21,8 @@ class SkillSettings:
 
     Attributes:
         agents: Who may see it; None leaves that to its frontmatter.
+        hidden: Whether the caller wants no skill of this name, from whatever scope.
+        sealed: Whether a skill of this name comes from ``system`` or from nowhere.
         prune_below: Versions below it have lost their bytes, but for those with a label.
     """
 
@@ -28,6 +30,8 @@ class SkillSettings:
     scope: str
     enabled: bool
     agents: tuple[str, ...] | None
+    hidden: bool
+    sealed: bool
     labels: Mapping[str, int]
     prune_below: int
     answer: Mapping[str, Any] = field(repr=False, compare=False)
@@ -121,6 +125,8 @@ def read_settings(response: httpx.Response) -> SkillSettings:
         scope=answer.text("scope"),
         enabled=answer.values.get("enabled") is True,
         agents=None if agents is None else answer.words("agents"),
+        hidden=answer.values.get("hidden") is True,
+        sealed=answer.values.get("sealed") is True,
         labels=answer.wholes("labels"),
         prune_below=answer.maybe_whole("prune_below") or 0,
         answer=answer.values,

@@ -1,10 +1,10 @@
-"""The client's calls for operators: what is decided about a skill, and maintenance."""
+"""The client's calls for operators: decisions about a skill, who may call, and maintenance."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from skill_registry.agent import maintenance, requests
+from skill_registry.agent import access, maintenance, requests
 from skill_registry.agent.connection import Connection
 from skill_registry.agent.maintenance import Examined, Reconciled
 from skill_registry.agent.problems import AnswerInvalid
@@ -12,6 +12,7 @@ from skill_registry.agent.problems import AnswerInvalid
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from skill_registry.agent.access import Access
     from skill_registry.agent.maintenance import Purged, Rebuilt, SkillSettings
 
 RunT = TypeVar("RunT", Reconciled, Examined)
@@ -26,6 +27,8 @@ class OperatorCalls(Connection):
         *,
         enabled: bool | None = None,
         agents: Sequence[str] | None = None,
+        hidden: bool | None = None,
+        sealed: bool | None = None,
         labels: Mapping[str, int | None] | None = None,
         reason: str | None = None,
         scope: str | None = None,
@@ -36,11 +39,19 @@ class OperatorCalls(Connection):
             name: The skill.
             enabled: A disabled skill answers as an unknown one.
             agents: Who may see it; an empty one leaves that to its frontmatter again.
+            hidden: Whether the caller wants no skill of this name; goes to its own scope.
+            sealed: Whether a skill of this name comes from ``system`` or from nowhere; for
+                administrators.
             labels: Version by label; None removes a label.
             reason: Why, for those who read the settings later.
             scope: Where; without it the caller's default scope.
         """
-        members: dict[str, object] = {"enabled": enabled, "reason": reason}
+        members: dict[str, object] = {
+            "enabled": enabled,
+            "hidden": hidden,
+            "sealed": sealed,
+            "reason": reason,
+        }
         change = {key: value for key, value in members.items() if value is not None}
         if agents is not None:
             change["agents"] = list(agents) or None
@@ -53,6 +64,40 @@ class OperatorCalls(Connection):
     ) -> Purged:
         """Remove the bytes of a version for good, its older object versions included."""
         return maintenance.read_purged(self._call(requests.purge(name, version, reason, scope)))
+
+    def access(self) -> Access:
+        """Return which IAM roles may call, and the last changes of that."""
+        return self._read(requests.access(), access.read_access)
+
+    def grant(
+        self,
+        role: str,
+        *,
+        roles: Sequence[str],
+        scopes: Sequence[str] = (),
+        agent: str | None = None,
+        tier: str | None = None,
+        reason: str | None = None,
+    ) -> Access:
+        """Let an IAM role call; what it was granted before is replaced.
+
+        Args:
+            role: Its ARN.
+            roles: Some of ``reader``, ``author``, ``maintainer``, ``admin``.
+            scopes: Scopes besides its own that it reads, and as a maintainer writes; the order is
+                their precedence.
+            agent: The agent that calls with this role.
+            tier: The tier of that agent's model.
+            reason: Why, for those who read the changes later.
+        """
+        grant: dict[str, object] = {"roles": list(roles), "scopes": list(scopes)}
+        members = {"agent": agent, "tier": tier}
+        grant |= {name: value for name, value in members.items() if value is not None}
+        return access.read_access(self._call(requests.change_access(role, grant, reason)))
+
+    def revoke(self, role: str, *, reason: str | None = None) -> Access:
+        """Take away what an IAM role was granted; one without a grant stays without one."""
+        return access.read_access(self._call(requests.change_access(role, None, reason)))
 
     def rebuild(self, scope: str) -> Rebuilt:
         """Make the catalog of a scope anew from what it is derived from."""

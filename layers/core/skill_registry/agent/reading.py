@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from skill_registry.agent.answers import (
     Bundle,
+    CopiedFrom,
     ListedSkill,
     Listing,
     Published,
@@ -23,7 +24,13 @@ from skill_registry.agent.answers import (
     ViewedFile,
 )
 from skill_registry.agent.fields import Fields
-from skill_registry.agent.problems import AnswerInvalid, read_diagnostics, read_problem
+from skill_registry.agent.problems import (
+    AnswerInvalid,
+    RegistryProblem,
+    read_diagnostics,
+    read_problem,
+)
+from skill_registry.agent.retries import read_retry_after
 from skill_registry.spec.model import SKILL_MD
 
 if TYPE_CHECKING:
@@ -118,10 +125,17 @@ def read_published(response: httpx.Response) -> Published:
         sha256=answer.maybe_text("sha256"),
         unchanged=answer.values.get("unchanged") is True,
         restores=answer.maybe_whole("restores"),
+        copied_from=read_source(answer),
         upload_id=answer.maybe_text("upload_id"),
         diagnostics=read_diagnostics(answer.values.get("diagnostics")),
         answer=answer.values,
     )
+
+
+def read_source(answer: Fields) -> CopiedFrom | None:
+    """Read what a version was copied from, None where it is no copy."""
+    source = answer.maybe_object("copied_from")
+    return CopiedFrom(source.text("scope"), source.version("version")) if source else None
 
 
 def read_upload_state(response: httpx.Response) -> UploadState:
@@ -151,6 +165,14 @@ def read_validation(response: httpx.Response) -> Validation:
 
 def raise_for_refusal(response: httpx.Response) -> None:
     """Raise what a response refuses with; return for an answer."""
+    if response.status_code == 202:
+        # Asked again as often as patience lasts; what was begun goes on without this client.
+        raise RegistryProblem(
+            202,
+            "time_is_up",
+            "The registry has not finished yet, and goes on. Look at the upload's state later.",
+            retry_after=read_retry_after(response.headers),
+        )
     if response.is_success:
         return
     if response.has_redirect_location:
@@ -171,7 +193,7 @@ def read_fields(response: httpx.Response) -> Fields:
         values = json.loads(response.content)
     except (ValueError, RecursionError):
         values = None
-    if response.status_code == 202 or not isinstance(values, dict):
+    if not isinstance(values, dict):
         raise _strange(response)
     return Fields(values)
 

@@ -140,6 +140,23 @@ def rollback(
     return _json("POST", f"{_skill(name)}/rollback", body, _query(scope=scope), headers)
 
 
+def copy(
+    name: str,
+    to: str,
+    key: str,
+    version: int | str | None = None,
+    scopes: Sequence[str] = (),
+    message: str | None = None,
+    precondition: Precondition = NO_PRECONDITION,
+) -> Call:
+    """Ask to publish a skill in another scope; ``key`` as in ``publish_inline``."""
+    members = {"to": to, "version": version, "message": message}
+    body = {name: value for name, value in members.items() if value is not None}
+    query = tuple(pair for scope in scopes for pair in _query(scope=scope))
+    headers = {**precondition.headers(), "Idempotency-Key": key}
+    return _json("POST", f"{_skill(name)}/copy", body, query, headers)
+
+
 def delete(
     name: str,
     key: str,
@@ -168,6 +185,17 @@ def maintain(task: str, **members: str | bool | None) -> Call:
     return _json("POST", f"/maintenance/{_segment(task, 'task')}", body, (), {})
 
 
+def access() -> Call:
+    """Ask which IAM roles may call."""
+    return Call("GET", "/access")
+
+
+def change_access(role: str, grant: Mapping[str, object] | None, reason: str | None = None) -> Call:
+    """Ask to grant something to an IAM role, in the place of what it has; None takes it away."""
+    body: dict[str, object] = {"role": role, "grant": grant}
+    return _json("PATCH", "/access", body | ({"reason": reason} if reason else {}), (), {})
+
+
 def create_upload(
     name: str,
     size: int | None = None,
@@ -175,9 +203,16 @@ def create_upload(
     message: str | None = None,
     scope: str | None = None,
     precondition: Precondition = NO_PRECONDITION,
+    dry_run: bool = False,
 ) -> Call:
     """Ask for a ticket; with ``size`` (bytes) and ``sha256`` (hex) it binds exactly those bytes."""
-    members = {"name": name, "size": size, "sha256": sha256, "message": message}
+    members: dict[str, object] = {
+        "name": name,
+        "size": size,
+        "sha256": sha256,
+        "message": message,
+        "dry_run": True if dry_run else None,
+    }
     body = {key: value for key, value in members.items() if value is not None}
     return _json("POST", "/uploads", body, _query(scope=scope), precondition.headers())
 

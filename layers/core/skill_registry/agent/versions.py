@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from skill_registry.agent.answers import ViewedFile
-from skill_registry.agent.reading import read_fields
+from skill_registry.agent.answers import CopiedFrom, ViewedFile
+from skill_registry.agent.reading import read_fields, read_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +27,7 @@ class VersionInfo:
         size: Bytes of its archive, None where it has none.
         restores: The version whose files were published again.
         unchanged: Its files are those of the version before.
+        copied_from: The version of another scope that was published here.
     """
 
     version: int
@@ -39,6 +40,7 @@ class VersionInfo:
     labels: tuple[str, ...]
     restores: int | None
     unchanged: bool
+    copied_from: CopiedFrom | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,7 @@ def _version(item: Fields) -> VersionInfo:
         labels=item.words("labels"),
         restores=item.maybe_whole("restores"),
         unchanged=item.values.get("unchanged") is True,
+        copied_from=read_source(item),
     )
 
 

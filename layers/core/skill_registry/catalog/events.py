@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus
 
 from skill_registry.catalog.principal import is_scope
+from skill_registry.catalog.publishing import Published
 from skill_registry.errors import RegistryError, Unavailable
 from skill_registry.store import keys
 
@@ -110,6 +111,8 @@ class EventHandler:
             except RegistryError as error:
                 _LOGGER.info("publish_refused", extra={"upload": upload.id, "why": error.code})
             else:
+                if not isinstance(done, Published):
+                    continue
                 published[done.skill] = max(done.info.number, published.get(done.skill, 0))
                 batch.skills.setdefault(done.skill, set()).update(messages)
         return published

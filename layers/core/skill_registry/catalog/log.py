@@ -107,6 +107,15 @@ class Precondition:
 NO_PRECONDITION = Precondition()
 
 Adopt = Callable[["SkillId", Head, Precondition], "Precondition | None"]
+Admit = Callable[[Head], None]
+
+
+def unlimited(_head: Head) -> None:
+    """Admit everything."""
+
+
+def _untold(_info: RevisionInfo) -> None:
+    """Take note of nothing."""
 
 
 class RevisionLog:
@@ -193,6 +202,9 @@ class RevisionLog:
         base: int | None,
         precondition: Precondition,
         adopt: Adopt,
+        read: Head | None = None,
+        admit: Admit = unlimited,
+        made: Callable[[RevisionInfo], None] = _untold,
     ) -> RevisionInfo:
         """Append the draft and make it visible, exactly once per upload id.
 
@@ -200,6 +212,10 @@ class RevisionLog:
             adopt: Called while the log is empty; commits what the plain tree holds, if anything.
             base: The head when the upload was announced; revisions after it are searched for the
                 upload id. None where nothing can have been committed under it.
+            read: The head as the caller read it before, to spare reading it once. It may be old.
+            admit: Called before each attempt, unless the upload was committed already; what it
+                raises ends the commit.
+            made: Called once this call, and no earlier one, has made the revision.
 
         Raises:
             VersionConflict: The precondition does not hold.
@@ -208,11 +224,12 @@ class RevisionLog:
         """
         seen = base
         for attempt in range(ATTEMPTS):
-            head = self.head(skill)
+            head, read = read or self.head(skill), None
             mine = self._find(skill, draft.upload_id, seen, head)
             if mine is not None:
                 self.make_visible(skill, mine.number, head)
                 return mine
+            admit(head)
             seen = head.number
             if head.number and not head.settled:
                 # A revision follows a visible one, so that the log is never ahead by two.
@@ -225,6 +242,8 @@ class RevisionLog:
                 continue
             info = draft.info(head.number + 1, self._runtime.now(), head.info)
             found = self._append(skill, info, draft.archive)
+            if found is info:
+                made(info)
             if found.upload_id == draft.upload_id:
                 self.make_visible(skill, found.number, head)
                 return found

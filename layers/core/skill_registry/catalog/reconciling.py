@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from skill_registry.catalog.log import sidecar_body
 from skill_registry.catalog.places import read_place, read_upload_place
+from skill_registry.catalog.publishing import Published
 from skill_registry.catalog.snapshot import Entry, decode, listed_fingerprint
 from skill_registry.catalog.surveying import Seen, scopes_of, survey
 from skill_registry.errors import RegistryError
@@ -176,11 +177,12 @@ class Reconciler:
                 return False
             run.place = key
             try:
-                self._uploader.publish(upload)
+                done = self._uploader.publish(upload)
             except RegistryError as error:
                 _LOGGER.info("publish_refused", extra={"upload": upload.id, "why": error.code})
             else:
-                run.uploads.append(upload.id)
+                if isinstance(done, Published):
+                    run.uploads.append(upload.id)
         return True
 
     def _scope(self, run: _Run, scope: str, after: str) -> bool:

@@ -11,13 +11,13 @@ from skill_registry.spec.archive import content_digest, read_revision, write_arc
 from skill_registry.spec.model import SKILL_MD
 from skill_registry.spec.names import is_skill_name
 from skill_registry.spec.text import counted
+from skill_registry.store.keys import SkillId
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from skill_registry.spec.model import SkillFile
     from skill_registry.store.base import ObjectInfo, StoredObject
-    from skill_registry.store.keys import SkillId
 
 
 class Kind(StrEnum):
@@ -26,6 +26,40 @@ class Kind(StrEnum):
     CONTENT = "content"
     TOMBSTONE = "tombstone"
     PRUNED = "pruned"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a copy was made of.
+
+    Attributes:
+        version: The revision's number; of a vendored skill what its frontmatter said, or None.
+    """
+
+    skill: SkillId
+    version: int | str | None
+
+    def __str__(self) -> str:
+        """Return ``scope/name@version``, a version that is no number in quotes."""
+        if self.version is None:
+            return str(self.skill)
+        shown = f'"{self.version}"' if isinstance(self.version, str) else self.version
+        return f"{self.skill}@{shown}"
+
+    @classmethod
+    def parse(cls, text: str) -> Source | None:
+        """Read what ``str`` wrote; None for anything else."""
+        place, at, version = text.partition("@")
+        scope, _, name = place.partition("/")
+        if not scope or not name:
+            return None
+        skill = SkillId(scope, name)
+        if not at:
+            return cls(skill, None)
+        if version.isascii() and version.isdecimal():
+            return cls(skill, int(version))
+        quoted = len(version) > 1 and version[0] == version[-1] == '"'
+        return cls(skill, version[1:-1]) if quoted else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +72,7 @@ class RevisionInfo:
         digest: Digest of paths, modes and contents, whatever compressed them.
         created: RFC 3339, UTC.
         restores: The revision that a rollback published again.
+        copied_from: What a copy was made of.
         executables: Whether this or an earlier revision had an executable file, so that the plain
             tree's modes need a look.
         unchanged: The files equal those of the revision before.
@@ -53,6 +88,7 @@ class RevisionInfo:
     created: str
     message: str | None = None
     restores: int | None = None
+    copied_from: Source | None = None
     executables: bool = False
     unchanged: bool = False
     size: int = 0
@@ -68,6 +104,7 @@ class RevisionInfo:
             "created": self.created,
             "message": self.message,
             "restores": None if self.restores is None else str(self.restores),
+            "copied-from": None if self.copied_from is None else str(self.copied_from),
             "executables": "1" if self.executables else None,
             "unchanged": "1" if self.unchanged else None,
         }
@@ -88,6 +125,7 @@ class RevisionInfo:
             created=known.get("created", ""),
             message=known.get("message"),
             restores=int(restores) if restores.isdecimal() else None,
+            copied_from=Source.parse(known.get("copied-from", "")),
             executables="executables" in known,
             unchanged="unchanged" in known,
             size=info.size,
@@ -178,6 +216,7 @@ class Draft:
     files: tuple[SkillFile, ...] = ()
     message: str | None = None
     restores: int | None = None
+    copied_from: Source | None = None
     sha256: str = field(default="")
 
     def info(self, number: int, created: str, before: RevisionInfo | None) -> RevisionInfo:
@@ -193,6 +232,7 @@ class Draft:
             created=created,
             message=self.message,
             restores=self.restores,
+            copied_from=self.copied_from,
             executables=has_executables or (before is not None and before.executables),
             unchanged=before is not None
             and before.kind is self.kind
@@ -209,6 +249,7 @@ def draft(
     kind: Kind = Kind.CONTENT,
     message: str | None = None,
     restores: int | None = None,
+    copied_from: Source | None = None,
 ) -> Draft:
     """Build a draft with its canonical archive. A tombstone has no files."""
     archive = write_archive(files)
@@ -221,5 +262,6 @@ def draft(
         files=tuple(files),
         message=message,
         restores=restores,
+        copied_from=copied_from,
         sha256=hashlib.sha256(archive).hexdigest(),
     )

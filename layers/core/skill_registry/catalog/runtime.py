@@ -11,6 +11,7 @@ import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -46,7 +47,8 @@ class Threads:
 
     No call is left running when it returns: a frozen Lambda environment would resume it inside a
     later request (AWS Lambda, execution environment lifecycle). A call that itself asks for
-    parallel calls gets them in sequence, since waiting for its own pool could wait for ever.
+    parallel calls gets them in sequence, since waiting for its own pool could wait for ever. Each
+    runs in the caller's context, so that a time limit of the caller's is its own.
     """
 
     def __init__(self, workers: int = 16) -> None:
@@ -62,7 +64,7 @@ class Threads:
             self._pool = ThreadPoolExecutor(
                 self._workers, thread_name_prefix="store", initializer=self._enter
             )
-        futures = [self._pool.submit(call) for call in calls]
+        futures = [self._pool.submit(copy_context().run, call) for call in calls]
         errors = [error for future in futures if (error := future.exception()) is not None]
         if errors:
             raise errors[0]

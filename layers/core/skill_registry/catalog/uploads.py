@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 MESSAGE_BYTES = 300
 ATTEMPTS = 8
+LONGEST_CORRELATION = 64
+
+# What an upload can have become.
+DONE = frozenset({"published", "rejected", "validated"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class Ticket:
     Attributes:
         base: Head at that moment, 0 for none; the search for an earlier commit starts after it.
         author: Subject of the principal.
+        dry_run: Look at what arrives, and never publish it, whoever asks.
+        correlation: Id of the call that announced it, for the logs of those who finish it.
     """
 
     skill: SkillId
@@ -41,6 +47,8 @@ class Ticket:
     author: str
     precondition: Precondition = NO_PRECONDITION
     message: str | None = None
+    dry_run: bool = False
+    correlation: str | None = None
 
     def to_metadata(self) -> dict[str, str]:
         """Return the user metadata to sign."""
@@ -53,6 +61,8 @@ class Ticket:
             else str(self.precondition.version),
             "create-only": "1" if self.precondition.create_only else None,
             "message": self.message,
+            "dry-run": "1" if self.dry_run else None,
+            "correlation": (self.correlation or "")[:LONGEST_CORRELATION] or None,
         }
         return {key: value for key, value in values.items() if value is not None}
 
@@ -74,6 +84,8 @@ class Ticket:
                 create_only="create-only" in metadata,
             ),
             message=metadata.get("message"),
+            dry_run="dry-run" in metadata,
+            correlation=metadata.get("correlation"),
         )
 
 
@@ -119,11 +131,15 @@ class Outcomes:
         """Write down a publish, over a refusal too. It is final: a second time writes nothing."""
         self._write(upload, {**record, "state": "published"})
 
-    def rejected(self, upload: UploadId, record: Mapping[str, Any]) -> None:
-        """Write down a refusal, but never over a publish."""
-        self._write(upload, {**record, "state": "rejected"})
+    def rejected(self, upload: UploadId, record: Mapping[str, Any]) -> bool:
+        """Write down a refusal, but never over a publish; whether this call did."""
+        return self._write(upload, {**record, "state": "rejected"})
 
-    def _write(self, upload: UploadId, record: Mapping[str, Any]) -> None:
+    def validated(self, upload: UploadId, record: Mapping[str, Any]) -> None:
+        """Write down what a dry run found."""
+        self._write(upload, {**record, "state": "validated"})
+
+    def _write(self, upload: UploadId, record: Mapping[str, Any]) -> bool:
         """Write a record unless a publish or the same one is there; the first try asks nothing."""
         condition: Condition = IfAbsent()
         for _ in range(ATTEMPTS):
@@ -131,11 +147,12 @@ class Outcomes:
                 keys.outcome(upload), _body(record), condition=condition, content_type=_JSON
             )
             if isinstance(result, Written):
-                return
+                return True
             found = self._read(upload)
             if found and (found[0] == record or found[0].get("state") == "published"):
-                return
+                return False
             condition = IfMatch(found[1]) if found else IfAbsent()
+        return False
 
     def redact(self, upload: UploadId) -> None:
         """Take out of a record what its author wrote and what quotes it.

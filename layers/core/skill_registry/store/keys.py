@@ -114,6 +114,11 @@ def access() -> str:
     return f"{REGISTRY}access.json"
 
 
+def uploads_of(principal: str) -> str:
+    """Prefix of everything that one principal uploaded, by its hash."""
+    return f"{UPLOADS}{principal}/"
+
+
 def upload(upload_id: UploadId) -> str:
     """Key that a presigned upload writes."""
     return f"{UPLOADS}{upload_id}.zip"

@@ -6,7 +6,9 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from skill_registry.catalog.freshness import MOST_NAMES
 from skill_registry.errors import RequestInvalid
+from skill_registry.web.body_errors import body_problems
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Message = Annotated[str, Field(max_length=300)]
@@ -14,18 +16,26 @@ Number = Annotated[int, Field(ge=1, lt=10**9)]
 Cursor = Annotated[str, Field(min_length=1, max_length=1024)]
 Agent = Annotated[str, Field(min_length=1, max_length=64)]
 
+# What a refusal repeats of a body that somebody fills on purpose.
+_MOST_PROBLEMS = 20
+_LONGEST_PLACE = 100
+
 
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class NewUpload(_Body):
-    """Announces an upload. With size (bytes) and sha256 the target takes exactly those bytes."""
+    """Announces an upload. With size (bytes) and sha256 the target takes exactly those bytes.
+
+    With ``dry_run`` what arrives is looked at, and never published.
+    """
 
     name: str
     size: Annotated[int, Field(gt=0)] | None = None
     sha256: Sha256 | None = None
     message: Message | None = None
+    dry_run: bool = False
 
     @model_validator(mode="after")
     def _both_or_none(self) -> NewUpload:
@@ -48,6 +58,17 @@ class Rollback(_Body):
     message: Message | None = None
 
 
+class Copy(_Body):
+    """Publishes a skill in the scope ``to``, as it is in another one.
+
+    ``version`` is a number, or ``@`` and a label; without it, the current one.
+    """
+
+    to: str
+    version: int | str | None = None
+    message: Message | None = None
+
+
 class Purge(_Body):
     """Purges a version, by its number alone: labels move."""
 
@@ -58,12 +79,38 @@ class Purge(_Body):
 class Configure(_Body):
     """Changes what an operator decides. What is left out stays; null takes away.
 
-    ``agents`` names who may see the skill; null leaves that to its frontmatter.
+    ``agents`` names who may see the skill; null leaves that to its frontmatter. ``hidden`` is for
+    the caller's own scope, ``sealed`` for ``system``.
     """
 
     enabled: bool | None = None
     agents: Annotated[list[Agent], Field(min_length=1, max_length=100)] | None = None
+    hidden: bool | None = None
+    sealed: bool | None = None
     labels: dict[str, Number | None] = Field(default_factory=dict)
+    reason: Message | None = None
+
+
+class Check(_Body):
+    """Names skills with the versions that were loaded, as a listing or a view showed them."""
+
+    skills: Annotated[dict[str, int | str | None], Field(max_length=MOST_NAMES)]
+
+
+class Grant(_Body):
+    """What a role may do: some of reader, author, maintainer, admin; and in which scopes."""
+
+    roles: list[str]
+    scopes: list[str] = Field(default_factory=list)
+    agent: str | None = None
+    tier: str | None = None
+
+
+class PatchAccess(_Body):
+    """Grants something to an IAM role, named by its ARN; null takes away what it has."""
+
+    role: str
+    grant: Grant | None
     reason: Message | None = None
 
 
@@ -101,13 +148,11 @@ def read_body(model: type[B], document: dict[str, Any]) -> B:
     """Read a JSON object as a model.
 
     Raises:
-        RequestInvalid: ``body_invalid``, naming every member that is wrong.
+        RequestInvalid: ``body_invalid``, naming the members that are wrong, 20 at most.
     """
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        problems = "; ".join(
-            f"`{'.'.join(map(str, problem['loc'])) or 'body'}`: {problem['msg']}"
-            for problem in error.errors(include_url=False, include_input=False)
-        )
+        found = error.errors(include_url=False, include_input=False)
+        problems = body_problems(found, document)
         raise RequestInvalid(f"The body is wrong: {problems}.", code="body_invalid") from None

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from skill_registry.catalog.publishing import Published
+from skill_registry.catalog.uploading import Validated, received_record, validation_record
 from skill_registry.catalog.uploads import check_message
 from skill_registry.errors import RequestInvalid, SkillInvalid, TooLarge
 from skill_registry.spec.archive import read_archive
 from skill_registry.spec.layout import arrange
 from skill_registry.spec.model import SkillFile
+from skill_registry.store.deadline import RETRY_AFTER
 from skill_registry.web.http import JSON, Request, Response, json_response
 from skill_registry.web.schemas import InlineFiles, NewUpload, read_body
 from skill_registry.web.writes import (
@@ -63,6 +66,8 @@ class UploadRoutes:
             message=check_message(body.message),
             size=body.size,
             sha256=body.sha256,
+            dry_run=body.dry_run,
+            correlation=request.correlation_id,
         )
         target = announced.target
         document: dict[str, Any] = {
@@ -78,9 +83,17 @@ class UploadRoutes:
         return json_response(document | sent, 201, {"cache-control": "no-store"})
 
     def complete(self, request: Request, principal: Principal) -> Response:
-        """Publish what was uploaded."""
-        published = self._uploader.complete(principal, request.path_parameter("id"))
-        return published_response(published)
+        """Publish what was uploaded, or say what a dry run found, or where to look later."""
+        done = self._uploader.complete(principal, request.path_parameter("id"))
+        if isinstance(done, Published):
+            return published_response(done)
+        fresh = {"cache-control": "no-store"}
+        if isinstance(done, Validated):
+            document = {"state": "validated", **validation_record(done)}
+            return json_response(document, headers=fresh)
+        later = {"retry-after": str(RETRY_AFTER), "location": f"/uploads/{done.upload.id}"}
+        document = {"state": "received", **received_record(done)}
+        return json_response(document, 202, {**fresh, **later})
 
     def outcome(self, request: Request, principal: Principal) -> Response:
         """Tell what became of an upload."""
@@ -109,14 +122,13 @@ class UploadRoutes:
             precondition=precondition(request),
             idempotency_key=idempotency_key(request),
         )
-        return json_response(
-            {
-                "name": published.skill.name,
-                "scope": published.skill.scope,
-                "version": published.info.number,
-                "state": "deleted",
-            }
-        )
+        document = {
+            "name": published.skill.name,
+            "scope": published.skill.scope,
+            "version": published.info.number,
+            "state": "deleted",
+        }
+        return json_response(document, headers={"cache-control": "no-store"})
 
     def validate(self, request: Request, _principal: Principal) -> Response:
         """Give the diagnostics of a publish, and store nothing."""
@@ -132,13 +144,14 @@ class UploadRoutes:
             "name": name,
             "diagnostics": [d.to_dict() for d in diagnostics],
         }
-        return json_response(document)
+        return json_response(document, headers={"cache-control": "no-store"})
 
     def _contents(self, request: Request) -> tuple[ArchiveContents, str | None]:
         """Read an inline body: the files in it, and the message."""
         if len(request.body) > LARGEST_INLINE:
             raise TooLarge(
-                f"An inline skill has at most {LARGEST_INLINE} bytes. Use `POST /uploads`.",
+                f"An inline skill has at most {LARGEST_INLINE} bytes. Use `POST /uploads`, for a"
+                " dry run with `dry_run`.",
                 code="use_upload",
             )
         kind = request.content_type()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LONGEST_KEY = 200
 
-_VERSION_TAG = re.compile(r'"(\d{1,9})(?:-[0-9a-f]+)?"')
+_VERSION_TAG = re.compile(r'"([0-9]{1,9})(?:-[0-9a-f]+(?:-gzip)?)?"')
 
 
 def new_skill(request: Request, principal: Principal, name: str) -> SkillId:
@@ -29,7 +29,16 @@ def new_skill(request: Request, principal: Principal, name: str) -> SkillId:
         SkillInvalid: It is none.
         ScopeRequired, RequestInvalid, Forbidden: As ``Principal.write_scope``.
     """
-    scope = principal.write_scope(request.value("scope"))
+    return skill_to_publish(principal, request.value("scope"), name)
+
+
+def skill_to_publish(principal: Principal, asked: str | None, name: str) -> SkillId:
+    """Return the skill to publish in the scope that is asked for.
+
+    Raises:
+        SkillInvalid, ScopeRequired, RequestInvalid, Forbidden: As ``new_skill``.
+    """
+    scope = principal.write_scope(asked)
     problems = check_skill_name(name)
     if has_errors(problems):
         raise SkillInvalid(f"`{name[:64]}` is no name of a skill.", problems)
@@ -44,10 +53,26 @@ def known_skill(request: Request, principal: Principal) -> SkillId:
         ScopeRequired, RequestInvalid, Forbidden: As ``Principal.write_scope``.
     """
     scope = principal.write_scope(request.value("scope"))
+    return SkillId(scope, _possible_name(request))
+
+
+def own_skill(request: Request, principal: Principal) -> SkillId | None:
+    """Return the name in the caller's own scope, None where that is not the scope it asks for.
+
+    Raises:
+        SkillNotFound: No skill can have that name.
+    """
+    own, asked = principal.own_scope, request.value("scope")
+    if own is None or asked not in (None, own):
+        return None
+    return SkillId(own, _possible_name(request))
+
+
+def _possible_name(request: Request) -> str:
     name = request.path_parameter("name")
     if not is_directory_name(name):
         raise SkillNotFound(f"There is no skill `{name[:64]}`.")
-    return SkillId(scope, name)
+    return name
 
 
 def precondition(request: Request) -> Precondition:
@@ -57,9 +82,10 @@ def precondition(request: Request) -> Precondition:
         RequestInvalid: ``precondition_invalid``.
     """
     create_only = _create_only(request.headers.get("if-none-match"))
-    given = request.headers.get("if-match", "").strip()
-    if not given:
+    given = request.headers.get("if-match")
+    if given is None:
         return Precondition(create_only=create_only)
+    given = given.strip()
     if given == "*":
         return Precondition(create_only=create_only, must_exist=True)
     match = _VERSION_TAG.fullmatch(given)
@@ -85,7 +111,7 @@ def without_precondition(request: Request) -> None:
 
 
 def _create_only(given: str | None) -> bool:
-    if given is None or not given.strip():
+    if given is None:
         return False
     if given.strip() != "*":
         raise RequestInvalid(
@@ -112,7 +138,5 @@ def idempotency_key(request: Request) -> str | None:
 def published_response(published: Published, status: int = 200) -> Response:
     """Answer with the version that a write made."""
     document = {"state": "published", **publish_record(published)}
-    if published.info.restores is not None:
-        document["restores"] = published.info.restores
     headers = {"etag": f'"{published.info.number}"', "cache-control": "no-store"}
     return json_response(document, status, headers)
