@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from skill_registry.web.environment import registry
 from skill_registry.web.refresh import refresh
-from skill_registry.web.wiring import registry
 
 
 def lambda_handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    return refresh(registry(), event)
+    return refresh(registry(), event, str(getattr(context, "aws_request_id", "")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skill_registry.web.wiring import view_api
+from skill_registry.web.environment import view_api
 
 
 def lambda_handler(event: dict[str, Any], context: object) -> dict[str, Any]:

@@ -56,13 +56,17 @@ class SkillRefused:
 
     Attributes:
         reason: For a reader ``unknown``, ``deleted``, ``disabled``, ``hidden``, ``agent``,
-            ``tier``, ``unreadable``, which the caller is not told; for a writer a problem code.
+            ``tier``, ``sealed``, ``unreadable``, which the caller is not told; for a writer a
+            problem code.
+        skill: Its name; the upload's id where an upload is refused by it.
+        correlation: Id of the call that announced the upload.
     """
 
     skill: str
     reason: str
     scope: str | None = None
     agent: str | None = None
+    correlation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,7 @@ class SkillPublished:
     Attributes:
         kind: ``content`` or ``tombstone``.
         size: Bytes of the stored archive.
+        correlation: Id of the call that announced the upload.
     """
 
     skill: str
@@ -82,6 +87,7 @@ class SkillPublished:
     size: int
     upload_id: str
     restores: int | None = None
+    correlation: str | None = None
 
 
 Fact = SkillListed | SkillLoaded | SkillRefused | SkillPublished
