@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skill_registry.catalog.overrides import Retention
+from skill_registry.catalog.quotas import QuotaLimits
 from skill_registry.spec.model import Limits
 
 if TYPE_CHECKING:
@@ -74,6 +75,13 @@ class Settings:
             total_bytes=self.max_skill_bytes,
             file_bytes=min(Limits().file_bytes, self.max_skill_bytes),
             files=self.max_files,
+        )
+
+    @property
+    def quotas(self) -> QuotaLimits:
+        """How much principals and scopes may hold in this deployment."""
+        return QuotaLimits(
+            self.max_outstanding_uploads, self.max_scope_skills, self.max_scope_bytes
         )
 
     @property
