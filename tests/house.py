@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skill_registry.catalog.principal import SYSTEM, Principal, user_scope
+from skill_registry.catalog.publishing import Published
 from skill_registry.catalog.runtime import Runtime, Threads
+from skill_registry.catalog.snapshot import Catalog, Entry
 from skill_registry.errors import Unavailable
 from skill_registry.spec.layout import ArchiveContents
 from skill_registry.spec.model import SkillFile
@@ -47,6 +49,7 @@ def person(subject: str, *teams: str, agent: str | None = None) -> Principal:
         writes=frozenset((own, *scopes)),
         default_scope=own,
         agent=agent,
+        own_scope=own,
     )
 
 
@@ -83,6 +86,12 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 def skill_zip(name: str, text: str = "one") -> bytes:
     """The archive of ``skill_files``."""
     return zipped({file.path: file.data for file in skill_files(name, text)})
+
+
+def as_published(done: object) -> Published:
+    """What a finished upload became, which is to be a version."""
+    assert isinstance(done, Published), done
+    return done
 
 
 class Faults:
@@ -153,6 +162,11 @@ class House:
         """Put an object into the bucket as somebody else's tool would."""
         self.bucket.put(key, body)
 
+    def put_catalog(self, scope: str, *entries: Entry, version: int = 1) -> None:
+        """Put a catalog of these entries into the bucket, whatever else it holds."""
+        catalog = Catalog(scope, version, {entry.name: entry for entry in entries})
+        self.put(keys.catalog(scope), catalog.encode())
+
     def read(self, key: str) -> bytes | None:
         """Return an object's bytes."""
         found = self.bucket.get(key)
@@ -213,8 +227,12 @@ def http_event(
     headers: Mapping[str, str] | None = None,
     body: bytes | str | None = None,
     claims: Mapping[str, Any] | None = None,
+    caller: str = "arn:aws:sts::000000000000:assumed-role/admin/session",
 ) -> dict[str, Any]:
-    """An HTTP API event, payload format 2.0, as API Gateway sends it for a route."""
+    """An HTTP API event, payload format 2.0, as API Gateway sends it for a route.
+
+    The caller is who has these claims, or this ARN.
+    """
     import base64
 
     method, _, template = route.partition(" ")
@@ -224,7 +242,7 @@ def http_event(
     authorizer: dict[str, Any] = (
         {"jwt": {"claims": dict(claims), "scopes": None}}
         if claims is not None
-        else {"iam": {"userArn": "arn:aws:sts::000000000000:assumed-role/admin/session"}}
+        else {"iam": {"userArn": caller}}
     )
     event: dict[str, Any] = {
         "version": "2.0",

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks import api, crowd, memory, real_store, reliability, requests, warm
 from benchmarks import format as skill_format
-from benchmarks import memory, real_store, reliability, requests, warm
 from benchmarks.report import Report, show
 
 if TYPE_CHECKING:
@@ -24,8 +24,10 @@ def _reliability(steps: int = reliability.STEPS) -> list[Report]:
 BENCHMARKS: dict[str, Callable[[], list[Report]]] = {
     "requests": requests.run,
     "warm": warm.run,
+    "api": api.run,
     "memory": memory.run,
     "format": skill_format.run,
+    "crowd": crowd.run,
     "reliability": _reliability,
 }
 

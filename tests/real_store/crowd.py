@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import httpx
+from house import as_published
 from real_store.evidence import (
     ADMINISTRATOR,
     Acknowledged,
@@ -185,7 +186,9 @@ class Crowd:
         )
         self._send(announced.target, data, http)
         return lambda: self._patiently(
-            lambda registry: registry.uploader.complete(ADMINISTRATOR, announced.upload.id)
+            lambda registry: as_published(
+                registry.uploader.complete(ADMINISTRATOR, announced.upload.id)
+            )
         )
 
     def _send(self, target: UploadTarget, data: bytes, http: httpx.Client) -> None:

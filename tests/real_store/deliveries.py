@@ -30,8 +30,9 @@ from skill_registry.store import keys
 from skill_registry.store.base import IfAbsent, StoredObject, Written, list_all
 from skill_registry.store.gate import GatedStore
 from skill_registry.store.keys import SkillId
+from skill_registry.web.environment import registry
 from skill_registry.web.settings import Settings
-from skill_registry.web.wiring import Registry, registry
+from skill_registry.web.wiring import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -23,6 +23,7 @@ LOCKS = {
     "scripts/locks/emulator.txt": ["emulator"],
     "scripts/locks/seaweedfs.txt": ["seaweedfs"],
     "scripts/locks/infrastructure.txt": ["infrastructure"],
+    "scripts/locks/openapi.txt": ["openapi"],
     "scripts/locks/dev.txt": ["project", "service", "cli", "server", "test"],
 }
 

@@ -9,8 +9,8 @@ from house import ADMIN, skill_md
 
 from skill_registry.errors import SkillInvalid
 from skill_registry.store.directory import DirectorySkillStore
+from skill_registry.web.environment import make_store, open_registry
 from skill_registry.web.settings import Settings, SettingsError
-from skill_registry.web.wiring import make_store, open_registry
 
 
 def test_an_unset_or_empty_variable_leaves_its_default() -> None:
