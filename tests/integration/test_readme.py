@@ -30,6 +30,9 @@ ELSEWHERE = {
     "./scripts/test": "it runs this test",
     "./scripts/bench reliability": "its parts, smaller: tests/properties/test_simulation*.py,"
     " test_mutants.py, and tests/integration/test_real_store_*.py",
+    "./scripts/bench api": "its counts: tests/unit/web/test_listing_api.py, test_check_api.py, and"
+    " tests/unit/catalog/test_viewing.py, test_configuring.py; its ratios are figures",
+    "./scripts/bench crowd": "tests/integration/test_real_store_traffic.py, for less time",
     "./scripts/build": "tests/infrastructure/test_built_artifact.py",
     "python3 -m venv agent-venv": "test_the_python_example_works",
     "agent-venv/bin/pip": "test_the_python_example_works",
@@ -88,6 +91,9 @@ def test_every_command_works_as_typed(server: ServerProcess, checkout: Path) -> 
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
         if command.startswith("curl"):
             assert done.stdout, command
+            assert '"type": "urn:skill-registry:problem' not in done.stdout, (
+                f"{command}\n{done.stdout}"
+            )
         answers[command] = done.stdout
     assert_told_the_truth(answers)
 
@@ -105,10 +111,19 @@ def assert_told_the_truth(answers: dict[str, str]) -> None:
     assert "\n+Name the behaviour before the function.\n" in diff
     (back,) = (text for line, text in answers.items() if "rollback" in line and " 3" in line)
     assert back == "Published test-driven-development v:5 in system with the files of v:3.\n"
-    (purged,) = (text for line, text in answers.items() if "purge" in line)
+    (purged,) = (text for line, text in answers.items() if "skillctl purge" in line)
     assert purged.startswith("Purged test-driven-development v:2 in system; removed ")
     assert answers["./scripts/skillctl doctor --fix"] == ""
     puts = [json.loads(text) for line, text in answers.items() if "-X PUT" in line]
+    (sent,) = (json.loads(text) for line, text in answers.items() if line.endswith("/complete"))
+    assert (sent["state"], sent["version"], sent["unchanged"]) == ("published", 2, False)
+    (checked,) = (json.loads(text) for line, text in answers.items() if "/check" in line)
+    states = {name: each["state"] for name, each in checked["skills"].items()}
+    assert states == {"pr-description": "current", "incremental-implementation": "stale"}
+    (copied,) = (json.loads(text) for line, text in answers.items() if "/copy" in line)
+    assert (copied["scope"], copied["copied_from"]["scope"]) == ("team-payments", "system")
+    (granted,) = (json.loads(text) for line, text in answers.items() if line.endswith("/access"))
+    assert granted["grants"][0]["role"].endswith("/reviewer")
     assert [(put["state"], put["version"]) for put in puts] == [("published", 1), ("published", 2)]
     (dry,) = (json.loads(text) for line, text in answers.items() if "/validate" in line)
     assert dry["valid"] is False
