@@ -63,9 +63,8 @@ DERIVED = (
         (
             Edit(
                 "catalog.following:Follower.around",
-                "known = self._attempt(skill, lambda: self._refresher.known(skill.scope))\n"
-                "    result, entry = write()",
-                "result, entry = write()\n"
+                "result, entry = write(seen)",
+                "result, entry = write(seen)\n"
                 "    known = self._attempt(skill, lambda: self._refresher.known(skill.scope))",
             ),
         ),

@@ -5,14 +5,17 @@ from __future__ import annotations
 import random
 
 import pytest
-from house import ADMIN, House, event_body, skill_files, skill_zip
+from house import ADMIN, House, event_body, person, skill_files, skill_zip
 
+from skill_registry.catalog.configuring import Change
 from skill_registry.spec.layout import ArchiveContents
 from skill_registry.store import keys
 from skill_registry.store.keys import SkillId, UploadId
 from skill_registry.store.memory import MemorySkillStore
 
 NOTES = SkillId("system", "notes")
+BOB = person("bob")
+OWN = str(BOB.own_scope)
 PATH = keys.tree_file(NOTES, "references/notes.md")
 
 
@@ -204,9 +207,26 @@ def test_a_refused_upload_is_not_delivered_again(house: House) -> None:
 
 
 def test_a_batch_writes_each_catalog_once(house: House) -> None:
+    house.publish("before")
     uploads = [house.upload(f"skill-{n}", skill_zip(f"skill-{n}")) for n in range(8)]
     house.counter.reset()
     house.deliver(*(keys.upload(UploadId(ADMIN.hash, upload)) for upload in uploads))
     writes = [r for r in house.counter.requests if r.op == "PUT" and "catalog" in r.key]
     assert len(writes) == 1
-    assert len(house.listed()) == 8
+    assert len(house.listed()) == 9
+
+
+def test_a_scope_has_its_catalog_before_its_first_record(house: House) -> None:
+    house.publish("first", scope="team-new")
+    house.registry.configurer.change(BOB, SkillId(OWN, "unwanted"), Change(hidden=True))
+    for scope in ("team-new", OWN):
+        prefix = keys.scope_records(scope)
+        written = [r.key for r in house.counter.requests if r.op == "PUT" and prefix in r.key]
+        assert written[0] == keys.catalog(scope) and len(written) >= 3
+
+
+def test_a_catalog_that_is_lost_is_not_taken_for_one_that_never_was(house: House) -> None:
+    house.publish("first")
+    house.bucket.delete(keys.catalog("system"))
+    house.publish("second")
+    assert set(house.listed()) == {"first", "second"}

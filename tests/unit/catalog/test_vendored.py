@@ -128,6 +128,7 @@ def test_a_delete_adopts_first_so_that_nothing_is_lost(house: House) -> None:
 
 def test_create_only_is_refused_where_a_directory_lies_and_adopts_nothing(house: House) -> None:
     sync(house)
+    house.registry.reconciler.run()
     before = house.state()
     with pytest.raises(VersionConflict):
         house.registry.publisher.publish_inline(

@@ -264,15 +264,18 @@ class Configurer:
                 return current
             return noted(wanted, principal, self._runtime.now(), _summary(change), change.reason)
 
-        def write() -> tuple[Overrides, Entry | None]:
+        def look() -> Entry | None:
             entry = self._entries.undecided(skill)
             if entry is None and not change.is_of_name:
                 raise SkillNotFound(f"There is no skill `{skill.name}` to change.")
+            return entry
+
+        def write(entry: Entry | None) -> tuple[Overrides, Entry | None]:
             head = entry.revision if entry and entry.state is State.LIVE else None
             overrides, etag = self._files.write(skill, lambda current: apply(current, head))
             return overrides, decided(skill.name, entry, overrides, etag)
 
-        return self._follower.around(skill, write)
+        return self._follower.around(skill, look, write)
 
     def _labels(
         self,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from skill_registry.store.keys import SkillId
 
 R = TypeVar("R")
+S = TypeVar("S")
 T = TypeVar("T")
 
 _LOGGER = logging.getLogger(__name__)
@@ -30,6 +31,10 @@ class Follower:
     def __init__(self, refresher: Refresher) -> None:
         self._refresher = refresher
 
+    def open(self, skill: SkillId) -> None:
+        """Make ready for what may be the first record of a scope."""
+        self._attempt(skill, lambda: self._refresher.open(skill.scope))
+
     def publish(self, skill: SkillId, number: int) -> Entry | None:
         """Follow a publish of ``number``: the tree becomes the head's, whoever edited it.
 
@@ -39,15 +44,25 @@ class Follower:
         self._attempt(skill, lambda: self._refresher.take_over(skill, number))
         return done.catalog.entries.get(skill.name) if done else None
 
-    def around(self, skill: SkillId, write: Callable[[], tuple[R, Entry | None]]) -> R:
+    def around(
+        self, skill: SkillId, look: Callable[[], S], write: Callable[[S], tuple[R, Entry | None]]
+    ) -> R:
         """Make a write, and let the skill's entry follow it in one more request.
 
+        What the two raise, this raises.
+
         Args:
-            write: Reads the authority, writes to it, and returns its result with the entry that
-                the skill has now. What it raises, this raises.
+            look: Reads the authority; refuses what cannot be written.
+            write: Given what was seen, writes, and returns its result with the entry that the skill
+                has now.
         """
         known = self._attempt(skill, lambda: self._refresher.known(skill.scope))
-        result, entry = write()
+        seen = look()
+        if known is not None and known.etag is None:
+            self.open(skill)
+            known = self._attempt(skill, lambda: self._refresher.known(skill.scope))
+            seen = look()
+        result, entry = write(seen)
         if known is not None:
             self._attempt(skill, lambda: self._refresher.enter(known, skill, entry))
         return result

@@ -267,7 +267,7 @@ class Publisher:
             made,
             base=base,
             precondition=ticket.precondition,
-            adopt=self._adopter.adopt,
+            adopt=self._adopt,
             read=head,
             admit=admit,
             made=lambda info: self._runtime.tell(_fact(ticket, info)),
@@ -279,6 +279,14 @@ class Publisher:
             )
         self._loader.remember(skill, info, made.files)
         return info
+
+    def _adopt(self, skill: SkillId, head: Head, precondition: Precondition) -> Precondition | None:
+        adopted = self._adopter.adopt(skill, head, precondition)
+        if adopted is None:
+            # A refusal leaves nothing behind, so it comes first.
+            precondition.check(head.number, exists=head.exists)
+            self._follower.open(skill)
+        return adopted
 
 
 _DISABLED = warning(

@@ -121,6 +121,17 @@ class Refresher:
             return Known(Unreadable("it is missing"), None)
         return Known(read_catalog(scope, found.body), found.etag)
 
+    def open(self, scope: str) -> None:
+        """Give a scope that has no record yet its catalog.
+
+        Before its first record: a listing that found a record and no catalog would have to take the
+        catalog for lost.
+        """
+        if self._store.head(keys.catalog(scope)) is not None:
+            return
+        if not self._store.list_page(keys.scope_records(scope), limit=1).objects:
+            self.refresh(scope, ())
+
     def enter(self, known: Known, skill: SkillId, entry: Entry | None) -> None:
         """Write the entry of a skill, read from the authority after ``known`` was.
 
