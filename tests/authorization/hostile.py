@@ -225,7 +225,7 @@ SKILL_NAMES = (
     ),
 )
 # What appends to the log of a skill wants a name that a skill can have.
-APPENDING = (PUT, COPY, DELETE)
+APPENDING = (PUT, COPY)
 
 
 def places() -> Iterator[Case]:

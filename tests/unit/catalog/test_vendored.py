@@ -10,7 +10,7 @@ from skill_registry.errors import SkillInvalid, SkillNotFound, VersionConflict
 from skill_registry.store import keys
 from skill_registry.store.base import StoredObject
 from skill_registry.store.gate import Request, Result
-from skill_registry.store.keys import SkillId
+from skill_registry.store.keys import SkillId, UploadId
 from skill_registry.web.settings import Settings
 
 PLAIN = SkillId("system", "plain")
@@ -168,3 +168,31 @@ def test_a_ticket_may_name_the_version_of_a_directory(house: House) -> None:
     other = house.upload("fresh", skill_zip("fresh"), precondition=Precondition(version=6))
     with pytest.raises(VersionConflict):
         house.registry.uploader.complete(ADMIN, other)
+
+
+@pytest.mark.parametrize("stated", [101, 5_000])
+def test_a_directory_of_a_high_number_is_adopted_and_published_in_one_call(
+    house: House, stated: int
+) -> None:
+    sync(house)
+    house.put(keys.sidecar(PLAIN), b"%d\n" % stated)
+    assert house.publish("plain") == stated + 1
+    upload = house.upload("plain", skill_zip("plain", "three"))
+    assert house.registry.uploader.publish(UploadId(ADMIN.hash, upload))
+    assert house.version("plain") == b"%d\n" % (stated + 2)
+
+
+def test_an_upload_that_was_announced_before_the_adoption_is_published(house: House) -> None:
+    sync(house)
+    house.put(keys.sidecar(PLAIN), b"300\n")
+    upload = house.upload("plain", skill_zip("plain", "two"))
+    house.registry.uploader.complete(ADMIN, upload)
+    assert house.version("plain") == b"301\n"
+    assert house.registry.uploader.outcome(ADMIN, upload)["version"] == 301
+
+
+def test_a_directory_of_a_name_that_no_publish_takes_can_be_deleted(house: House) -> None:
+    odd = SkillId("system", "Odd_Name")
+    house.put(keys.tree_file(odd, "SKILL.md"), skill_md("Odd_Name"))
+    house.registry.publisher.delete(ADMIN, odd)
+    assert house.tree("Odd_Name") == {}

@@ -294,20 +294,25 @@ class RevisionLog:
     def _find(
         self, skill: SkillId, upload_id: str, seen: int | None, head: Head
     ) -> RevisionInfo | None:
-        """Search the revisions after ``seen`` for an upload id."""
+        """Search the revisions after ``seen``, the newest 100 of them, for an upload id.
+
+        Numbers are dense from the first one on, which may be high: a directory is adopted by the
+        number that it states.
+        """
         if seen is None or head.number <= seen:
             return None
-        if head.number - seen > SCAN_LIMIT:
+        if head.info is not None and head.info.upload_id == upload_id:
+            return head.info
+        numbers = range(max(seen, head.number - SCAN_LIMIT) + 1, head.number)
+        infos = self._runtime.parallel([partial(self.info, skill, n) for n in numbers])
+        found = next((info for info in infos if info and info.upload_id == upload_id), None)
+        if found is None and numbers.start > seen + 1 and infos[0] is not None:
             raise TicketStale(
                 f"More than {SCAN_LIMIT} versions were published since this call began, so"
                 " the log does not tell whether it was one of them. Look at the versions before you"
                 " publish anew."
             )
-        if head.info is not None and head.info.upload_id == upload_id:
-            return head.info
-        numbers = range(seen + 1, head.number)
-        infos = self._runtime.parallel([partial(self.info, skill, n) for n in numbers])
-        return next((info for info in infos if info and info.upload_id == upload_id), None)
+        return found
 
     def find(self, skill: SkillId, upload_id: str, base: int) -> RevisionInfo | None:
         """Return the revision that an upload became, None while it is none.

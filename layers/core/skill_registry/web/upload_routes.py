@@ -16,6 +16,7 @@ from skill_registry.web.http import JSON, Request, Response, json_response
 from skill_registry.web.schemas import InlineFiles, NewUpload, read_body
 from skill_registry.web.writes import (
     idempotency_key,
+    known_skill,
     new_skill,
     precondition,
     published_response,
@@ -118,7 +119,7 @@ class UploadRoutes:
         """Delete a skill; its number stays taken."""
         published = self._publisher.delete(
             principal,
-            new_skill(request, principal, request.path_parameter("name")),
+            known_skill(request, principal),
             precondition=precondition(request),
             idempotency_key=idempotency_key(request),
         )
