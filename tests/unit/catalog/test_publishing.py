@@ -381,3 +381,14 @@ def test_one_of_many_writers_on_the_same_base_wins(house: House) -> None:
     for thread in threads:
         thread.join(timeout=60)
     assert sorted(outcomes) == ["lost"] * 7 + ["won"]
+
+
+def test_a_key_that_published_bytes_does_not_roll_back_to_them(house: House) -> None:
+    publisher = house.registry.publisher
+    publisher.publish_inline(ADMIN, NOTES, skill("notes"), idempotency_key="one")
+    house.publish("notes", "two")
+    with pytest.raises(UploadAlreadyUsed):
+        publisher.rollback(ADMIN, NOTES, 1, idempotency_key="one")
+    done = publisher.rollback(ADMIN, NOTES, 1, idempotency_key="two")
+    assert publisher.rollback(ADMIN, NOTES, 1, idempotency_key="two").info == done.info
+    assert house.version("notes") == b"3\n"

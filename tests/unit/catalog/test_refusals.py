@@ -143,3 +143,21 @@ def test_a_directory_that_is_copied_there_is_seen_after_ten_seconds(house: House
     refused(house, registry, "absent")
     house.time += 11
     assert registry.viewing.view(BOT, "absent").text == "Here.\n"
+
+
+def test_the_operator_is_told_of_who_asks_for_scopes_that_it_may_not_read(house: House) -> None:
+    facts: list[Fact] = []
+    registry = house.environment()
+    registry = replace(registry, runtime=replace(registry.runtime, tell=facts.append))
+    with pytest.raises(SkillNotFound):
+        registry.viewing.view(BOT, "shown", scopes=("team-blue",))
+    assert facts == [SkillRefused("shown", "scope", agent="review")]
+
+
+def test_tags_are_read_from_both_places(house: House) -> None:
+    for name, tags in (("near", b"tags: [zebra]"), ("far", b"metadata: {tags: zebra}")):
+        text = skill_md(name).replace(b"name:", tags + b"\nname:")
+        contents = ArchiveContents((SkillFile("SKILL.md", text),))
+        house.registry.publisher.publish_inline(ADMIN, SkillId(SYSTEM, name), contents)
+    listed = house.registry.listing.page(ADMIN).skills
+    assert {e.entry.name for e in listed if e.entry.tags == ("zebra",)} == {"near", "far"}

@@ -277,3 +277,23 @@ def test_the_names_of_the_claims_are_settings() -> None:
     settings = Settings(claim_subject="user", claim_agent="bot")
     principal = Identity(settings).principal_of(jwt(user="ann", bot="review", agent="coding"))
     assert (principal.subject, principal.agent) == ("ann", "review")
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_a_blank_claim_is_no_agent_and_no_tier_and_opens_nothing(blank: str) -> None:
+    who = Identity(SETTINGS).principal_of(jwt(sub="ann", agent=blank, tier=blank))
+    assert not who.sees(("review",), None)
+    assert who.sees(None, None)
+    assert not who.narrowed(agent=None, tier="ultra").sees(None, "ultra")
+
+
+@pytest.mark.parametrize("roles", ["", "[]", [], None])
+def test_roles_that_are_said_to_be_none_are_none(roles: object) -> None:
+    with pytest.raises(Forbidden):
+        Identity(SETTINGS).principal_of(jwt(sub="ann", roles=roles))
+
+
+@pytest.mark.parametrize("subject", [" ann", "ann ", "ann\n", "\tann"])
+def test_no_blank_makes_two_subjects_one(subject: str) -> None:
+    with pytest.raises(Unauthenticated):
+        Identity(SETTINGS).principal_of(jwt(sub=subject))

@@ -210,8 +210,9 @@ class Change:
             Forbidden: Only administrators seal.
         """
         if self.hidden is not None and scope != principal.own_scope:
+            why = "alone" if principal.own_scope else "alone, and you have none: disable it instead"
             raise RequestInvalid(
-                "Skills are hidden in one's own scope alone.", code="change_invalid"
+                f"Skills are hidden in one's own scope {why}.", code="change_invalid"
             )
         if self.sealed is not None and not principal.administrator:
             raise Forbidden("Only administrators seal a name.")

@@ -188,8 +188,8 @@ def _described(base: Entry, meta: SkillMeta | None, diagnostics: Iterable[Diagno
 
 
 def _tags(meta: SkillMeta) -> Tags:
-    """Read ``metadata.tags``, a list or words in one text."""
-    raw = meta.metadata.get("tags")
+    """Read ``metadata.tags``, else ``tags``: a list, or words in one text."""
+    raw = meta.metadata.get("tags", meta.extra.get("tags"))
     if isinstance(raw, str):
         return tuple(raw.replace(",", " ").split())
     if isinstance(raw, list | tuple):

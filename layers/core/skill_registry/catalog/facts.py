@@ -55,9 +55,9 @@ class SkillRefused:
     """A skill was not given, or not taken.
 
     Attributes:
-        reason: For a reader ``unknown``, ``deleted``, ``disabled``, ``hidden``, ``agent``,
-            ``tier``, ``sealed``, ``unreadable``, which the caller is not told; for a writer a
-            problem code.
+        reason: For a reader ``unknown``, ``scope`` (it reads none that it asked for), ``deleted``,
+            ``disabled``, ``hidden``, ``agent``, ``tier``, ``sealed``, ``unreadable``, which the
+            caller is not told; for a writer a problem code.
         skill: Its name; the upload's id where an upload is refused by it.
         correlation: Id of the call that announced the upload.
     """

@@ -213,7 +213,9 @@ class Publisher:
         if idempotency_key:
             head = self._log.head(ticket.skill)
             current = replace(ticket, base=head.number)
-            base = self._outcomes.announce(upload, current, made.digest)
+            source = str(restores) if restores is not None else None
+            source = str(copied_from) if copied_from is not None else source
+            base = self._outcomes.announce(upload, current, made.digest, source)
         return self.publish(upload, ticket, made, base=base, head=head)
 
     def publish(

@@ -187,8 +187,13 @@ class Outcomes:
             return None
         return base if isinstance(base, int) else None
 
-    def announce(self, upload: UploadId, ticket: Ticket, digest: str) -> int:
+    def announce(
+        self, upload: UploadId, ticket: Ticket, digest: str, source: str | None = None
+    ) -> int:
         """Write down an inline call before it commits; return the base that a retry starts from.
+
+        Args:
+            source: The version whose files it publishes again, None where it brings them.
 
         Raises:
             UploadAlreadyUsed: The idempotency key was used for another call or other bytes.
@@ -196,6 +201,8 @@ class Outcomes:
         """
         call = {"skill": str(ticket.skill), "digest": digest, **ticket.to_metadata()}
         del call["base"]
+        if source is not None:
+            call["source"] = source
         record = _body({"state": "received", "base": ticket.base, "call": call})
         for _ in range(ATTEMPTS):
             result = self._store.put(

@@ -149,8 +149,8 @@ class ViewSkill:
             Gone: Its bytes were pruned.
         """
         asked = principal.read_scopes(scopes)
-        loaded: Loaded | Refusal = Refusal("unknown")
-        if is_directory_name(name):
+        loaded: Loaded | Refusal = Refusal("unknown" if asked else "scope")
+        if asked and is_directory_name(name):
             skills = [SkillId(scope, name) for scope in asked]
             loaded = self._resolver.resolve(skills, principal, pin)
         if isinstance(loaded, Refusal):

@@ -60,8 +60,10 @@ def may_see(
 
 def lower_tier(verified: str | None, asked: str | None) -> str | None:
     """Return the tier that counts: what a caller says of itself never lifts what was verified."""
-    if verified is None or asked is None:
-        return verified or asked
+    if verified is None:
+        return asked
+    if asked is None:
+        return verified
     return asked if _rank(asked, 0) < _rank(verified, 0) else verified
 
 

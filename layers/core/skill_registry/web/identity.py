@@ -79,15 +79,16 @@ class Identity:
     def _of_claims(self, claims: Mapping[str, Any]) -> Principal:
         settings = self._settings
         subject = _word(claims.get(settings.claim_subject))
-        if subject is None or not subject.isprintable():
+        # Blanks around it would make two people one.
+        if not subject or not subject.isprintable() or subject != claims[settings.claim_subject]:
             raise Unauthenticated(f"The token has no usable claim `{settings.claim_subject}`.")
         named = (f"team-{team}" for team in _words(claims.get(settings.claim_teams)))
         return self._principal(
             subject,
-            _words(claims.get(settings.claim_roles)) or ("author",),
+            _words(claims[settings.claim_roles]) if settings.claim_roles in claims else ("author",),
             [scope for scope in named if is_scope(scope)],
-            _word(claims.get(settings.claim_agent)),
-            _word(claims.get(settings.claim_tier)),
+            _said(claims, settings.claim_agent),
+            _said(claims, settings.claim_tier),
         )
 
     def _principal(
@@ -122,6 +123,11 @@ class Identity:
             own_scope=own,
             strict=self._settings.strict_agents and not (administrator and agent is None),
         )
+
+
+def _said(claims: Mapping[str, Any], name: str) -> str | None:
+    """Return a claim; a blank one is no agent and no tier, and not that there is no claim."""
+    return (_word(claims[name]) or "") if name in claims else None
 
 
 def _object(value: Any) -> Mapping[str, Any]:
