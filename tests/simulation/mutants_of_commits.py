@@ -16,6 +16,7 @@ from simulation.mutant_mixes import (
     I04,
     I05,
     I06,
+    I07,
     I11,
     I16,
     I17,
@@ -104,7 +105,7 @@ COMMIT = (
             ),
         ),
         replace(RACES, history=(0, 0), actors=(4, 8)),
-        (I03, I06),
+        (I03, I06, I07),
     ),
     Mutant(
         "base of now",

@@ -10,6 +10,7 @@ from house import ADMIN, House, event_body, person, skill_files, skill_zip
 from skill_registry.catalog.configuring import Change
 from skill_registry.spec.layout import ArchiveContents
 from skill_registry.store import keys
+from skill_registry.store.gate import Request, Result
 from skill_registry.store.keys import SkillId, UploadId
 from skill_registry.store.memory import MemorySkillStore
 
@@ -230,3 +231,16 @@ def test_a_catalog_that_is_lost_is_not_taken_for_one_that_never_was(house: House
     house.bucket.delete(keys.catalog("system"))
     house.publish("second")
     assert set(house.listed()) == {"first", "second"}
+
+
+def test_a_scope_that_begins_while_it_is_listed_is_not_taken_for_lost(house: House) -> None:
+    """Its catalog and its first record come between the listing's two looks."""
+    reader = house.environment()
+
+    def begin(request: Request, _: Result) -> None:
+        if request == Request("GET", keys.catalog("system")):
+            house.faults.clear()
+            house.publish("first")
+
+    house.faults.on_after = begin
+    assert house.listed(registry=reader) == {"first": 1}

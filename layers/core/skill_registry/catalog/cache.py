@@ -165,6 +165,10 @@ class CatalogCache:
     def _revalidated(self, scope: str, known: CachedCatalog | None, now: float) -> CachedCatalog:
         etag = known.etag if known else None
         found = self._store.get(keys.catalog(scope), if_none_match=etag)
+        unknown = found is None and known is None
+        if unknown and (unknown := self._has_records(scope)):
+            # A scope's catalog comes before its first record: it may have come since.
+            found = self._store.get(keys.catalog(scope))
         if isinstance(found, NotModified) and known is not None:
             return replace(known, checked=now)
         if isinstance(found, StoredObject):
@@ -177,7 +181,7 @@ class CatalogCache:
                 f"The listing of `{scope}` cannot be read: {catalog.why}; try again.",
                 retry_after=_ROLLING if catalog.newer else _REBUILDING,
             )
-        if found is None and (etag is None if known else not self._has_records(scope)):
+        if found is None and not unknown and etag is None:
             return CachedCatalog(CatalogIndex(Catalog(scope, 0, {})), None, now)
         # Lost or broken: what is known is better than an empty listing, and an error than a lie.
         message = f"The listing of `{scope}` is being rebuilt; try again."
