@@ -222,6 +222,7 @@ def test_what_functions_print_is_in_their_log(
     client.get("/echo")
     log = toy_server.data / "logs" / "caller.log"
     wait_until(lambda: "echoing" in log.read_text())
+    assert "echoing" in log.read_text()
 
 
 def test_the_last_line_on_stdout_says_where_it_is_ready(toy_server: ServerProcess) -> None:

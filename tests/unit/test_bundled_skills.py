@@ -167,9 +167,9 @@ def test_a_skill_recommends_only_skills_that_its_agent_may_load(name: str) -> No
 def test_code_in_the_examples_is_valid(name: str) -> None:
     for language, code in re.findall(r"(?ms)^```(python|json)\n(.*?)^```$", body_of(name)):
         if language == "json":
-            json.loads(code)
+            assert json.loads(code), name
         else:
-            compile(code, name, "exec")
+            assert compile(code, name, "exec").co_code, name
 
 
 def test_at_least_two_skills_have_references_and_one_has_a_program() -> None:

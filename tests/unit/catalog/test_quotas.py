@@ -60,14 +60,21 @@ def test_an_upload_that_was_refused_or_only_looked_at_waits_no_more() -> None:
 
 def test_a_ticket_that_nobody_used_costs_nothing() -> None:
     house = limited(max_outstanding_uploads=1)
-    for _ in range(5):
-        house.registry.uploader.announce(ADMIN, NOTES, precondition=NO_PRECONDITION)
+    uploader = house.registry.uploader
+    given = [uploader.announce(ADMIN, NOTES, precondition=NO_PRECONDITION) for _ in range(5)]
+    assert len({each.upload for each in given}) == 5
 
 
 def test_uploads_of_others_do_not_count() -> None:
     house = limited(max_outstanding_uploads=1)
-    house.upload("notes", skill_zip("notes"), person("ann"))
-    house.upload("notes", skill_zip("notes"), person("bob"))
+    ann, bob = person("ann"), person("bob")
+    first = house.upload("notes", skill_zip("notes"), ann)
+    second = house.upload("notes", skill_zip("notes"), bob)
+    outcomes = [
+        house.registry.uploader.outcome(who, upload)["state"]
+        for who, upload in ((ann, first), (bob, second))
+    ]
+    assert outcomes == ["received", "received"]
 
 
 def test_counting_uploads_reads_three_pages_at_most() -> None:
