@@ -92,7 +92,7 @@ KEEPING = (
         "Settings are written without a condition.",
         (
             Edit(
-                "catalog.configuring:SettingsFiles.write",
+                "catalog.configuring:change_stored",
                 "condition=IfAbsent() if etag is None else IfMatch(etag),",
                 "condition=None,",
             ),

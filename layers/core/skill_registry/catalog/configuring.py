@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from skill_registry.catalog.changing import change_stored
 from skill_registry.catalog.entries import decided
 from skill_registry.catalog.overrides import (
     CLOSED,
@@ -30,11 +31,10 @@ from skill_registry.errors import (
     RequestInvalid,
     SettingsUnreadable,
     SkillNotFound,
-    Unavailable,
     VersionNotFound,
 )
 from skill_registry.store import keys
-from skill_registry.store.base import IfAbsent, IfMatch, StoredObject, Written
+from skill_registry.store.base import IfMatch, StoredObject, Written
 from skill_registry.store.conditional import put_once
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from skill_registry.store.base import SkillStore
     from skill_registry.store.keys import SkillId
 
-ATTEMPTS = 60
 CHANGES_KEPT = 50
 LABELS = 50
 
@@ -99,23 +98,15 @@ class SettingsFiles:
             SettingsUnreadable: What is stored is not ours to understand.
             Unavailable: Others kept winning, or the store does not answer.
         """
-        for attempt in range(ATTEMPTS):
-            current, etag = self.read(skill)
-            wanted = change(current)
-            if wanted == current:
-                return current, etag
-            result = put_once(
-                self._store,
-                keys.settings(skill),
-                write_overrides(wanted),
-                condition=IfAbsent() if etag is None else IfMatch(etag),
-                content_type="application/json",
-                write_id=self._runtime.new_id(),
-            )
-            if isinstance(result, Written):
-                return wanted, result.etag
-            self._runtime.pause(attempt)
-        raise Unavailable(f"Too many changes of {skill}; try again.")
+        return change_stored(
+            self._store,
+            self._runtime,
+            keys.settings(skill),
+            read=lambda: self.read(skill),
+            change=change,
+            encode=write_overrides,
+            exhausted=f"Too many changes of {skill}; try again.",
+        )
 
     @staticmethod
     def is_replaceable(body: bytes) -> bool:

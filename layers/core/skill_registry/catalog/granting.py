@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from skill_registry.catalog.access import Access, asked_role, read_access, unreadable, write_access
-from skill_registry.catalog.configuring import ATTEMPTS, CHANGES_KEPT
-from skill_registry.errors import Forbidden, RequestInvalid, Unavailable
+from skill_registry.catalog.changing import change_stored
+from skill_registry.catalog.configuring import CHANGES_KEPT
+from skill_registry.errors import Forbidden, RequestInvalid
 from skill_registry.store import keys
-from skill_registry.store.base import IfAbsent, IfMatch, StoredObject, Written
-from skill_registry.store.conditional import put_once
+from skill_registry.store.base import StoredObject
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,23 +55,15 @@ class AccessFile:
             AccessUnreadable: What is stored cannot be read, so it is not replaced.
             Unavailable: Others kept winning, or the store does not answer.
         """
-        for attempt in range(ATTEMPTS):
-            current, etag = self.read()
-            wanted = change(current)
-            if wanted == current:
-                return current, etag
-            result = put_once(
-                self._store,
-                keys.access(),
-                write_access(wanted),
-                condition=IfAbsent() if etag is None else IfMatch(etag),
-                content_type="application/json",
-                write_id=self._runtime.new_id(),
-            )
-            if isinstance(result, Written):
-                return wanted, result.etag
-            self._runtime.pause(attempt)
-        raise Unavailable("Too many changes of who may call; try again.")
+        return change_stored(
+            self._store,
+            self._runtime,
+            keys.access(),
+            read=self.read,
+            change=change,
+            encode=write_access,
+            exhausted="Too many changes of who may call; try again.",
+        )
 
 
 class Granter:
