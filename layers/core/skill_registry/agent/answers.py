@@ -37,6 +37,21 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckedSkill:
+    """What became of a skill since a version of it was loaded.
+
+    Attributes:
+        state: ``current``, ``stale``, ``removed`` or ``disabled``.
+        version: The version now; None also where there is none any more.
+        scope: Where it is now, None where it is nowhere.
+    """
+
+    state: str
+    version: Version
+    scope: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ViewedFile:
     """One file of a skill, as a view lists it. ``size`` is bytes, ``sha256`` of stored bytes."""
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from skill_registry.agent.answers import View, ViewedFile
 from skill_registry.agent.problems import AnswerInvalid, TransferFailed
+from skill_registry.agent.source import SkillCopy
 from skill_registry.spec.archive import read_revision
-from skill_registry.spec.frontmatter import body_of
+from skill_registry.spec.fences import body_of
 from skill_registry.spec.model import SKILL_MD
 
 if TYPE_CHECKING:
@@ -45,3 +46,21 @@ def view_of(bundle: Bundle, data: bytes, path: str, *, raw: bool) -> View:
     )
     body = body_of(file.data).encode() if path == SKILL_MD and not raw else file.data
     return View(bundle.name, bundle.scope, bundle.version, path, body, () if raw else listed)
+
+
+def tag_of(bundle: Bundle) -> str:
+    """Return what two bundles have alike only where they are one version of one skill."""
+    return f"{bundle.scope}:{bundle.version!r}:{bundle.sha256}"
+
+
+def copy_of(bundle: Bundle, data: bytes) -> SkillCopy:
+    """Return all files of a bundle.
+
+    Raises:
+        AnswerInvalid: It is no archive.
+    """
+    try:
+        files = read_revision(data)
+    except ValueError as error:
+        raise AnswerInvalid(f"The bundle of {bundle.name} is no archive.") from error
+    return SkillCopy(bundle.name, bundle.scope, bundle.version, files, tag_of(bundle))

@@ -1,7 +1,8 @@
 """The client of the registry's HTTP API.
 
 Requests, retries and reading are pure and live in modules of their own; what is here, in
-``history.py`` and in ``operating.py``, is the order of the calls, and nothing else.
+``reading_calls.py``, ``history.py`` and ``operating.py``, is the order of the calls, and nothing
+else. ``async_client.py`` has those that read for async agents.
 """
 
 from __future__ import annotations
@@ -10,30 +11,35 @@ import hashlib
 import uuid
 from typing import TYPE_CHECKING
 
-from skill_registry.agent import bundles, reading, requests, transfers
-from skill_registry.agent.answers import View
+from skill_registry.agent import reading, requests, transfers
 from skill_registry.agent.history import HistoryCalls
 from skill_registry.agent.operating import OperatorCalls
-from skill_registry.agent.problems import AnswerInvalid
-from skill_registry.agent.requests import NO_PRECONDITION, Precondition
-from skill_registry.spec.model import SKILL_MD
+from skill_registry.agent.reading_calls import ReadingCalls, follow
+from skill_registry.agent.requests import NO_PRECONDITION, ListFilters, Precondition
+from skill_registry.agent.source import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from skill_registry.agent.answers import (
         Bundle,
+        CheckedSkill,
         Listing,
         Published,
         UploadState,
         UploadTicket,
         Validation,
+        Version,
+        View,
     )
+    from skill_registry.agent.source import SkillCopy, SkillList, SkillQuery
     from skill_registry.agent.transfers import Progress
 
 
-class RegistryClient(HistoryCalls, OperatorCalls):
-    """One registry, over HTTP. May be shared by threads; close it, or use it in ``with``.
+class RegistryClient(ReadingCalls, HistoryCalls, OperatorCalls):
+    """One registry, over HTTP: a ``SkillSource``, and all that can be done with one.
+
+    May be shared by threads; close it, or use it in ``with``.
 
     ``Connection`` says what it is made from. Every method raises ``RegistryProblem`` when the
     registry refuses, ``RegistryUnreachable`` when nothing answers, and ``AnswerInvalid`` when
@@ -41,24 +47,48 @@ class RegistryClient(HistoryCalls, OperatorCalls):
     """
 
     def list_skills(
-        self, scopes: Sequence[str] = (), *, limit: int | None = None, cursor: str | None = None
+        self,
+        scopes: Sequence[str] = (),
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        query: SkillQuery = EVERYTHING,
+        words: str | None = None,
+        at_least: Mapping[str, int] | None = None,
     ) -> Listing:
-        """Return one page of the listing; an unchanged one costs a 304 and is not read again."""
-        return self._read(requests.list_skills(scopes, limit, cursor), reading.read_listing)
+        """Return one page of the listing; an unchanged one costs a 304 and is not read again.
+
+        Args:
+            scopes: Where to look, in order of precedence; else those of ``query``.
+            limit: Skills on the page.
+            cursor: The ``next`` of another page.
+            query: Who asks.
+            words: Beginnings of words that a skill must have; the best come first.
+            at_least: Versions of scopes' catalogs that the listing must not be older than.
+        """
+        filters = ListFilters(words, at_least or {}, limit, cursor)
+        return self._take(self._page(query.within(scopes), filters))
 
     def list_pages(
-        self, scopes: Sequence[str] = (), *, limit: int | None = None
+        self,
+        scopes: Sequence[str] = (),
+        *,
+        limit: int | None = None,
+        query: SkillQuery = EVERYTHING,
+        words: str | None = None,
     ) -> Iterator[Listing]:
-        """Yield the listing page by page."""
-        page = self.list_skills(scopes, limit=limit)
+        """Yield the listing page by page; arguments as ``list_skills``."""
         seen: set[str] = set()
+        page = self.list_skills(scopes, limit=limit, query=query, words=words)
         yield page
         while page.next is not None:
-            if page.next in seen:
-                raise AnswerInvalid("The registry's listing does not end: a cursor came twice.")
-            seen.add(page.next)
-            page = self.list_skills(scopes, limit=limit, cursor=page.next)
+            follow(page.next, seen)
+            page = self.list_skills(scopes, limit=limit, cursor=page.next, query=query, words=words)
             yield page
+
+    def list_all(self, query: SkillQuery = EVERYTHING) -> SkillList:
+        """Return the whole listing; an unchanged one costs one 304, however many pages it has."""
+        return self._take(self._whole_listing(query))
 
     def view_skill(
         self,
@@ -67,32 +97,51 @@ class RegistryClient(HistoryCalls, OperatorCalls):
         version: int | str | None = None,
         scope: str | None = None,
         raw: bool = False,
+        *,
+        query: SkillQuery = EVERYTHING,
     ) -> View:
         """Return a skill's body, or the file at ``path``, or with ``raw`` the stored bytes.
 
-        ``version`` is a number or a label (``@stable``); without it, the head. A file that is too
-        large for one answer is taken out of the bundle.
+        ``version`` is a number or a label (``@stable``); without it, the head. ``scope`` counts
+        instead of the scopes of ``query``. A file that is too large for one answer is taken out of
+        the bundle.
 
         Raises:
             TransferFailed: That bundle could not be had.
         """
-        response = self._call(requests.view_skill(name, path, version, scope, raw))
-        if not raw:
-            view = reading.read_view(response)
-            if isinstance(view, View):
-                return view
-            return bundles.view_of(view.bundle, self.download(view.bundle), view.path, raw=False)
-        stored = reading.read_raw_view(response, name, path)
-        if stored is not None:
-            return stored
-        whole = self.bundle(name, version, scope)
-        return bundles.view_of(whole, self.download(whole), path or SKILL_MD, raw=True)
+        return self._take(self._view(name, path, version, query.within(scope), raw))
+
+    def load_skill(
+        self,
+        name: str,
+        version: int | str | None = None,
+        *,
+        query: SkillQuery = EVERYTHING,
+        known: str | None = None,
+    ) -> SkillCopy | None:
+        """Return all files of a skill, with one download; None where ``known`` is its tag.
+
+        Raises:
+            TransferFailed: The bundle could not be had.
+        """
+        return self._take(self._copy(name, version, query, known))
+
+    def check(
+        self, loaded: Mapping[str, Version], *, query: SkillQuery = EVERYTHING
+    ) -> Mapping[str, CheckedSkill]:
+        """Return what became of each skill since the given version was loaded."""
+        return self._take(self._checked(loaded, query))
 
     def bundle(
-        self, name: str, version: int | str | None = None, scope: str | None = None
+        self,
+        name: str,
+        version: int | str | None = None,
+        scope: str | None = None,
+        *,
+        query: SkillQuery = EVERYTHING,
     ) -> Bundle:
         """Return where the whole skill can be read for a while."""
-        return reading.read_bundle(self._call(requests.bundle(name, version, scope)))
+        return self._take(self._bundle(name, version, query.within(scope)))
 
     def download(self, bundle: Bundle) -> bytes:
         """Read a bundle and return its bytes once their digest is right.
@@ -100,8 +149,7 @@ class RegistryClient(HistoryCalls, OperatorCalls):
         Raises:
             TransferFailed: The store refused, or the digest is wrong.
         """
-        response = self._transfer(lambda: transfers.bundle_request(bundle))
-        return bundles.check_digest(bundle, transfers.check_download(response))
+        return self._take(self._downloaded(bundle))
 
     def create_upload(
         self,
@@ -131,7 +179,9 @@ class RegistryClient(HistoryCalls, OperatorCalls):
         Raises:
             TransferFailed: The store refused.
         """
-        response = self._transfer(lambda: transfers.upload_request(ticket, data, progress))
+        response = self._take(
+            self._transferring(lambda: transfers.upload_request(ticket, data, progress))
+        )
         transfers.check_upload(ticket, response)
 
     def complete(self, upload_id: str) -> Published:

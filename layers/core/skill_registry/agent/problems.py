@@ -4,7 +4,10 @@ RegistryError
 ├── RegistryProblem     the registry's own refusal, with its stable code
 ├── RegistryUnreachable registry_unreachable: no answer at all
 ├── AnswerInvalid       answer_invalid: an answer that is not the registry's
-└── TransferFailed      transfer_failed: the object store refused an upload or a download
+├── TransferFailed      transfer_failed: the object store refused an upload or a download
+├── DigestMismatch      skill_digest_mismatch: not the bytes of the lock file
+├── CopyFailed          skill_copy_failed: a skill did not reach the workspace (agent/mount.py)
+└── MountChanged        skill_mount_changed: a copy there was changed (agent/mount.py)
 
 No message ever holds a presigned URL.
 """
@@ -92,6 +95,12 @@ class AnswerInvalid(RegistryError):
     """Something answered, and not as a registry does: a wrong address, or a proxy between."""
 
     code = "answer_invalid"
+
+
+class DigestMismatch(RegistryError):
+    """A skill's files are not those that the lock file of a run names."""
+
+    code = "skill_digest_mismatch"
 
 
 class TransferFailed(RegistryError):

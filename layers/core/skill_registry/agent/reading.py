@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from skill_registry.agent.answers import (
     Bundle,
+    CheckedSkill,
     CopiedFrom,
     ListedSkill,
     Listing,
@@ -34,6 +35,8 @@ from skill_registry.agent.retries import read_retry_after
 from skill_registry.spec.model import SKILL_MD
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import httpx
 
 
@@ -90,6 +93,16 @@ def read_raw_view(response: httpx.Response, name: str, path: str | None) -> View
         path=path or SKILL_MD,
         data=response.content,
     )
+
+
+def read_checked(response: httpx.Response) -> Mapping[str, CheckedSkill]:
+    """Read what became of skills."""
+    skills = read_fields(response).mapping("skills")
+    items = {name: Fields(item) for name, item in skills.items() if isinstance(item, dict)}
+    return {
+        name: CheckedSkill(item.text("state"), item.version("version"), item.maybe_text("scope"))
+        for name, item in items.items()
+    }
 
 
 def read_bundle(response: httpx.Response) -> Bundle:

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 
 import httpx
 
+from skill_registry.agent.source import EVERYTHING, SkillQuery
 from skill_registry.errors import RequestInvalid
 
 if TYPE_CHECKING:
@@ -82,29 +83,69 @@ def registry_url(url: str) -> str:
     return str(parsed).rstrip("/")
 
 
-def list_skills(
-    scopes: Sequence[str] = (), limit: int | None = None, cursor: str | None = None
-) -> Call:
+@dataclass(frozen=True, slots=True)
+class ListFilters:
+    """What narrows a listing besides who asks; None and empty members narrow nothing.
+
+    Attributes:
+        words: ``q``: the beginnings of words of a name, a tag or a description.
+        at_least: ``min_catalog_version``, by scope.
+        limit: Skills a page.
+        cursor: Where a page begins.
+    """
+
+    words: str | None = None
+    at_least: Mapping[str, int] = field(default_factory=dict)
+    limit: int | None = None
+    cursor: str | None = None
+
+
+NO_FILTERS = ListFilters()
+
+
+def list_skills(query: SkillQuery = EVERYTHING, filters: ListFilters = NO_FILTERS) -> Call:
     """Ask for one page of the listing."""
-    query = [pair for scope in scopes for pair in _query(scope=scope)]
-    return Call("GET", "/skills", (*query, *_query(limit=limit, cursor=cursor)))
+    tools = query.tools if query.tools is None or query.tools else ("",)
+    least = [f"{scope}:{number}" for scope, number in filters.at_least.items()]
+    return Call(
+        "GET",
+        "/skills",
+        (
+            *_asking(query),
+            *(pair for tool in tools or () for pair in _query(tools=tool)),
+            *_query(lang=query.language, q=filters.words),
+            *(pair for each in least for pair in _query(min_catalog_version=each)),
+            *_query(limit=filters.limit, cursor=filters.cursor),
+        ),
+    )
+
+
+def check(loaded: Mapping[str, int | str | None], query: SkillQuery = EVERYTHING) -> Call:
+    """Ask what became of skills since these versions of them were loaded."""
+    return _json("POST", "/check", {"skills": dict(loaded)}, _asking(query), {})
 
 
 def view_skill(
     name: str,
     path: str | None = None,
     version: int | str | None = None,
-    scope: str | None = None,
+    query: SkillQuery = EVERYTHING,
     raw: bool = False,
 ) -> Call:
     """Ask for the body of a skill, or for one of its files."""
-    query = _query(scope=scope, path=path, version=version, raw=1 if raw else None)
-    return Call("GET", _skill(name), query)
+    more = _query(path=path, version=version, raw=1 if raw else None)
+    return Call("GET", _skill(name), (*_asking(query), *more))
 
 
-def bundle(name: str, version: int | str | None = None, scope: str | None = None) -> Call:
+def bundle(name: str, version: int | str | None = None, query: SkillQuery = EVERYTHING) -> Call:
     """Ask where the whole skill can be read."""
-    return Call("GET", f"{_skill(name)}/bundle", _query(scope=scope, version=version))
+    return Call("GET", f"{_skill(name)}/bundle", (*_asking(query), *_query(version=version)))
+
+
+def _asking(query: SkillQuery) -> tuple[tuple[str, str], ...]:
+    """Say who asks."""
+    scopes = tuple(pair for scope in query.scopes for pair in _query(scope=scope))
+    return (*scopes, *_query(agent=query.agent, tier=query.tier))
 
 
 def versions(

@@ -188,9 +188,14 @@ def content_digest(files: Iterable[SkillFile]) -> str:
 
     The version sidecar does not count.
     """
+    return digest_of((file.path, file.mode, file.sha256) for file in without_sidecar(files))
+
+
+def digest_of(files: Iterable[tuple[str, str, str]]) -> str:
+    """Return the ``content_digest`` of files that are known by path, mode and digest alone."""
     digest = hashlib.sha256()
-    for file in _in_order(files):
-        digest.update(f"{file.mode} {file.sha256} {file.path}\n".encode())
+    for path, mode, sha256 in sorted(files, key=lambda file: file[0].encode()):
+        digest.update(f"{mode} {sha256} {path}\n".encode())
     return digest.hexdigest()
 
 

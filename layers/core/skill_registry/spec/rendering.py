@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # What seed 1 calls the tool that loads a skill.
 VIEW_TOOL = "view_skill"
 
-_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
+ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
 _OPENED = "<available_skills>\n"
 _CLOSED = "</available_skills>\n"
 
@@ -93,6 +93,12 @@ def xml_prompt(view_tool: str = VIEW_TOOL) -> Form:
     return Form(_xml_entry, _escaped, _instructions(view_tool) + _OPENED, _CLOSED)
 
 
+def markdown_prompt(view_tool: str = VIEW_TOOL) -> Form:
+    """Return the form of seed 1: a heading that names the tool, and ``render_markdown``'s lines."""
+    heading = f"### Skills: `{one_line(view_tool)}`\n\n"
+    return Form(_markdown_line, opening=f"{heading}{_instructions(view_tool)}Available Skills:\n")
+
+
 def guidance(view_tool: str = VIEW_TOOL) -> Form:
     """Return the form of ``render_guidance``."""
     return Form(_guidance_line, opening=_instructions(view_tool))
@@ -142,7 +148,7 @@ def _xml_entry(skill: ListedSkill) -> str:
 
 
 def _escaped(text: str) -> str:
-    return one_line(text).translate(_ESCAPES)
+    return one_line(text).translate(ESCAPES)
 
 
 MARKDOWN = Form(_markdown_line)

@@ -1,0 +1,115 @@
+"""Pins and the lock file: which versions a run is given, so that it can be repeated.
+
+A lock holds all that a model is shown and can load: names, versions, descriptions, and a digest of
+every skill's files. A run under one sees the same prompt and the same bytes, or is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skill_registry.agent.answers import ListedSkill
+from skill_registry.agent.fields import Fields
+from skill_registry.agent.problems import AnswerInvalid, DigestMismatch
+from skill_registry.errors import RequestInvalid
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from skill_registry.agent.answers import Version
+
+_SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LockedSkill:
+    """A skill as a run was given it. ``sha256`` is ``spec.archive``'s ``content_digest``, hex."""
+
+    name: str
+    scope: str
+    version: Version
+    description: str
+    sha256: str
+
+    def listed(self) -> ListedSkill:
+        """Return it as a listing does."""
+        return ListedSkill(self.name, self.scope, self.version, self.description, {})
+
+    def check(self, sha256: str) -> None:
+        """Return where the digest is the locked one.
+
+        Raises:
+            DigestMismatch: It is another.
+        """
+        if sha256 != self.sha256:
+            raise DigestMismatch(
+                f"The files of `{self.name}` are not those of the lock file: {sha256[:12]} and not"
+                f" {self.sha256[:12]}. It cannot be loaded in this run."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """The skills of a run, in the order of its listing."""
+
+    skills: tuple[LockedSkill, ...] = ()
+
+    def get(self, name: str) -> LockedSkill | None:
+        """Return what is locked under a name."""
+        return next((skill for skill in self.skills if skill.name == name), None)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the lock file. Equal locks give equal bytes. Raises OSError."""
+        document = {"schema": _SCHEMA, "skills": [asdict(skill) for skill in self.skills]}
+        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        Path(path).write_text(text, encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Lock:
+        """Read a lock file.
+
+        Raises:
+            RequestInvalid: ``lock_invalid``: it is none, or one of a newer toolkit.
+            OSError: There is none, or it cannot be read.
+        """
+        try:
+            document = json.loads(Path(path).read_bytes())
+            if not isinstance(document, dict) or document.get("schema") != _SCHEMA:
+                raise ValueError(f"the schema is not {_SCHEMA}")
+            return cls(tuple(_locked(item) for item in Fields(document).items("skills")))
+        except (ValueError, RecursionError, AnswerInvalid) as error:
+            raise RequestInvalid(
+                f"{Path(path).name} is no lock file of skills that this version reads.",
+                code="lock_invalid",
+            ) from error
+
+
+def read_pins(pins: Mapping[str, Any]) -> dict[str, int | str]:
+    """Check what somebody pins: a version number, or a label with ``@`` before it.
+
+    Raises:
+        RequestInvalid: ``pin_invalid``: one is neither.
+    """
+    for name, version in pins.items():
+        number = isinstance(version, int) and not isinstance(version, bool) and version > 0
+        if not number and not (isinstance(version, str) and version[:1] == "@" and version[1:]):
+            raise RequestInvalid(
+                f"Pin `{name}` to a version number or to a label such as @stable, not to"
+                f" {version!r}.",
+                code="pin_invalid",
+            )
+    return dict(pins)
+
+
+def _locked(item: Fields) -> LockedSkill:
+    return LockedSkill(
+        name=item.text("name"),
+        scope=item.text("scope"),
+        version=item.version("version"),
+        description=item.text("description"),
+        sha256=item.text("sha256"),
+    )

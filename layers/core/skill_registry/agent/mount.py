@@ -1,0 +1,262 @@
+"""Skills in an agent's workspace: ``.skills/<name>/``, whole or not at all (seed 1).
+
+A copy is filled in a directory beside and put in its place by a rename. Its files are held against
+what was put there each time that they are read, because the model can write to them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from skill_registry.agent import clamped
+from skill_registry.errors import FileNotFound, RegistryError
+from skill_registry.spec.files import without_sidecar
+from skill_registry.spec.names import check_path, clean_path, find_collisions, is_directory_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from skill_registry.spec.model import Diagnostic, SkillFile
+
+FOLDER = ".skills"
+_STAGED, _ASIDE = ".staged-", ".aside-"
+# Each time somebody else put a copy in the same place in between.
+_ATTEMPTS = 20
+_MOST_NAMED = 20
+
+
+class CopyFailed(RegistryError):
+    """A skill did not get into the workspace, or not out of it; what was there still is."""
+
+    code = "skill_copy_failed"
+
+
+class MountChanged(RegistryError):
+    """A file of a copy is not what was put there."""
+
+    code = "skill_mount_changed"
+
+
+@dataclass(frozen=True, slots=True)
+class MountedFile:
+    """A file as it was put. ``size`` is bytes, ``sha256`` hex."""
+
+    sha256: str
+    size: int
+    executable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MountedSkill:
+    """A copy. ``directory`` is relative to the workspace, with ``/``."""
+
+    name: str
+    directory: str
+    files: Mapping[str, MountedFile]
+
+
+class Mount:
+    """The copies in one workspace. May be shared by threads, and by processes.
+
+    Args:
+        workspace: An existing directory.
+    """
+
+    def __init__(self, workspace: str | os.PathLike[str]) -> None:
+        self._workspace = os.fspath(workspace)
+
+    def put(self, name: str, files: Sequence[SkillFile]) -> MountedSkill:
+        """Put a skill in its place, instead of what has that name there.
+
+        Raises:
+            CopyFailed: It cannot be written, or a name in it is none for a file.
+        """
+        kept = without_sidecar(files)
+        _check(name, kept)
+        with self._failing(name), self._folder(create=True) as folder:
+            try:
+                with _staging(folder) as (token, target):
+                    _fill(target, kept)
+                    _swap(folder, token, name)
+            finally:
+                _clear_away(folder)
+        return MountedSkill(
+            name,
+            f"{FOLDER}/{name}",
+            {f.path: MountedFile(f.sha256, len(f.data), f.executable) for f in kept},
+        )
+
+    def read(self, mounted: MountedSkill, path: str) -> bytes:
+        """Return a file of a copy, as it was put.
+
+        Raises:
+            PathInvalid: ``path`` leaves the skill; nothing was touched.
+            FileNotFound: The skill has no such file.
+            MountChanged: It is gone, or something else is in its place.
+        """
+        path = clean_path(path)
+        file = mounted.files.get(path)
+        if file is None:
+            available = sorted(mounted.files)[:_MOST_NAMED]
+            raise FileNotFound(f"The skill has no file {path}.", available=available)
+        data = self._verified(mounted, path, file)
+        if data is None:
+            raise MountChanged(f"{mounted.directory}/{path} is not as it was copied.")
+        return data
+
+    def changed(self, mounted: MountedSkill) -> tuple[str, ...]:
+        """Return the paths that do not hold what was put there; further files do not count."""
+        return tuple(
+            path
+            for path, file in mounted.files.items()
+            if self._verified(mounted, path, file) is None
+        )
+
+    def remove(self, name: str) -> None:
+        """Take a copy away, if there is one.
+
+        Raises:
+            CopyFailed: It is still there.
+        """
+        _check(name, ())
+        with self._failing(name), suppress(FileNotFoundError), self._folder() as folder:
+            os.rename(name, _ASIDE + secrets.token_hex(8), src_dir_fd=folder, dst_dir_fd=folder)
+            _clear_away(folder)
+
+    def _verified(self, mounted: MountedSkill, path: str, file: MountedFile) -> bytes | None:
+        *above, last = path.split("/")
+        try:
+            with (
+                self._folder() as folder,
+                clamped.descended(folder, (mounted.name, *above)) as parent,
+            ):
+                data, executable = clamped.read(parent, last, file.size)
+        except OSError:
+            return None
+        same = hashlib.sha256(data).hexdigest() == file.sha256
+        # A script that somebody made runnable still is that script.
+        return data if same and (executable or not file.executable) else None
+
+    @contextmanager
+    def _folder(self, *, create: bool = False) -> Iterator[int]:
+        with (
+            clamped.opened(self._workspace) as workspace,
+            clamped.descended(workspace, (FOLDER,), create=create) as folder,
+        ):
+            yield folder
+
+    @contextmanager
+    def _failing(self, name: str) -> Iterator[None]:
+        if not clamped.SUPPORTED:
+            raise CopyFailed("Skills cannot be copied safely on this system.")
+        try:
+            yield
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise CopyFailed(
+                f"`{name}` cannot be written to {FOLDER}/ in the workspace: {reason}."
+            ) from error
+
+
+def _check(name: str, files: Sequence[SkillFile]) -> None:
+    """Refuse names that could lead anywhere else, before anything is touched."""
+    if not is_directory_name(name):
+        raise CopyFailed("The skill's name is none for a directory.")
+    found: list[Diagnostic] = [fault for file in files for fault in check_path(file.path)]
+    found.extend(find_collisions(file.path for file in files))
+    if found:
+        raise CopyFailed(f"`{name}` cannot be copied: {found[0].message}")
+
+
+@contextmanager
+def _staging(folder: int) -> Iterator[tuple[str, int]]:
+    """Make a directory to fill and hold it, so that nobody clears it away; yield its token too.
+
+    The system lets go of it when the process dies, however it does.
+    """
+    # Not there on Windows, where nothing gets here.
+    import fcntl
+
+    for _ in range(_ATTEMPTS):
+        token = secrets.token_hex(8)
+        os.mkdir(_STAGED + token, 0o755, dir_fd=folder)
+        with suppress(FileNotFoundError), clamped.opened(_STAGED + token, folder) as target:
+            fcntl.flock(target, fcntl.LOCK_EX)
+            # Somebody may have taken it for a leftover until it was held.
+            if _is_there(folder, _STAGED + token):
+                yield token, target
+                return
+    raise OSError("somebody else keeps clearing it away")
+
+
+def _fill(target: int, files: Sequence[SkillFile]) -> None:
+    for file in files:
+        *above, last = file.path.split("/")
+        with clamped.descended(target, above, create=True) as parent:
+            clamped.write(parent, last, file.data, int(file.mode, 8))
+
+
+def _swap(folder: int, token: str, name: str) -> None:
+    """Rename a filled directory to its place; what is there goes aside, and back on failure."""
+    for attempt in range(_ATTEMPTS):
+        aside = f"{_ASIDE}{token}-{attempt}"
+        moved = _renamed(folder, name, aside)
+        try:
+            os.rename(_STAGED + token, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError:
+            # Another copy may have come in between; it goes aside in its turn.
+            if _is_there(folder, name):
+                continue
+            if moved:
+                _renamed(folder, aside, name)
+            raise
+        return
+    raise OSError("somebody else keeps writing it")
+
+
+def _renamed(folder: int, name: str, to: str) -> bool:
+    """Rename what has a name, and tell whether there was anything."""
+    try:
+        os.rename(name, to, src_dir_fd=folder, dst_dir_fd=folder)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _is_there(folder: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _clear_away(folder: int) -> None:
+    """Remove what is of no use any more: old copies, and what crashes left half filled.
+
+    What cannot be removed stays, and costs nobody anything. An old copy may be needed again until
+    its successor is in its place.
+    """
+    with suppress(OSError):
+        left = os.listdir(folder)
+        for name in left:
+            if name.startswith(_STAGED):
+                _remove_unless_held(folder, name)
+        for name in left:
+            token = name.removeprefix(_ASIDE).partition("-")[0]
+            if name.startswith(_ASIDE) and not _is_there(folder, _STAGED + token):
+                with suppress(OSError):
+                    clamped.remove(folder, name)
+
+
+def _remove_unless_held(folder: int, name: str) -> None:
+    import fcntl
+
+    with suppress(OSError), clamped.opened(name, folder) as target:
+        fcntl.flock(target, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        clamped.remove(folder, name)
