@@ -98,6 +98,7 @@ class Loopback:
 
     Attributes:
         requests: Every request, in the order of arrival.
+        targets: Their paths and queries as they came over the wire.
         faults: Taken from the front, each by the first request that it concerns.
     """
 
@@ -106,6 +107,7 @@ class Loopback:
         settings = settings or Settings(registry_administrators=(LOCAL_ADMINISTRATOR,))
         self.house = House(bucket=self.bucket, settings=settings)
         self.requests: list[Request] = []
+        self.targets: list[str] = []
         self.faults: list[Fault] = []
         registry = self.house.registry
         self._apis = {
@@ -240,6 +242,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         request = Request(self.command, unquote(path), query, headers, body)
         loopback.requests.append(request)
+        loopback.targets.append(self.path)
         fault = loopback.take_fault(self.command, request.path)
         if fault is None:
             self._send(loopback.answer(request))

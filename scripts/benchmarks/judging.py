@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skill_registry.agent.packing import pack
 from skill_registry.errors import SkillInvalid
 from skill_registry.spec.archive import read_archive, read_revision, write_archive
 from skill_registry.spec.model import SKILL_MD, Severity
 from skill_registry.spec.validation import check_contents
-from skill_registry_cli.packing import pack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from skill_registry.agent.packing import pack
 from skill_registry.errors import RegistryError
 from skill_registry_cli.failures import exit_code
 from skill_registry_cli.options import AsJson, IfVersion, precondition
-from skill_registry_cli.packing import pack
 from skill_registry_cli.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from skill_registry.agent.answers import Published
+    from skill_registry.agent.packing import Packed
     from skill_registry.spec.model import Diagnostic
-    from skill_registry_cli.packing import Packed
     from skill_registry_cli.terminal import Terminal
 
 

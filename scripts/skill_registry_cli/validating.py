@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from skill_registry.agent.packing import pack, pack_skill_md
 from skill_registry.errors import SkillInvalid
 from skill_registry.spec.archive import read_archive
 from skill_registry.spec.model import SKILL_MD
 from skill_registry.spec.validation import check_contents
 from skill_registry_cli.failures import REFUSED
-from skill_registry_cli.packing import pack, pack_skill_md
 from skill_registry_cli.session import Session
 
 if TYPE_CHECKING:

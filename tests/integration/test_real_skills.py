@@ -18,9 +18,9 @@ from house import read_skill_dir
 
 from local_stack.launcher import ServerProcess
 from skill_registry.agent.client import RegistryClient
+from skill_registry.agent.packing import pack
 from skill_registry.spec.model import has_errors
 from skill_registry.spec.validation import check_skill
-from skill_registry_cli.packing import pack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,11 +21,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from skill_registry.catalog.log import parse_sidecar
 from skill_registry.catalog.revision import Kind, RevisionInfo
 from skill_registry.catalog.snapshot import decode
 from skill_registry.errors import NotFound, RegistryError, Unavailable
 from skill_registry.spec.archive import read_revision
+from skill_registry.spec.files import parse_sidecar
 from skill_registry.store import keys
 from skill_registry.store.base import StoredObject, list_all
 from skill_registry.store.gate import Request

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from house import ADMIN, skill_md
 
-from skill_registry.catalog.log import parse_sidecar
 from skill_registry.catalog.revision import RevisionInfo
 from skill_registry.catalog.snapshot import decode
 from skill_registry.spec.archive import read_revision
+from skill_registry.spec.files import parse_sidecar
 from skill_registry.spec.layout import ArchiveContents
 from skill_registry.spec.model import SkillFile
 from skill_registry.store import keys

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from skill_registry.catalog.log import NO_PRECONDITION, Precondition, parse_sidecar
+from skill_registry.catalog.log import NO_PRECONDITION, Precondition
 from skill_registry.catalog.overrides import Overrides, overrides_of
 from skill_registry.catalog.revision import Kind, RevisionInfo
 from skill_registry.catalog.snapshot import Catalog, decode
+from skill_registry.spec.files import parse_sidecar
 from skill_registry.store import keys
 from skill_registry.store.base import StoredObject
 from skill_registry.store.keys import SkillId

@@ -23,10 +23,10 @@ from simulation.ledger import states_since
 from simulation.scheduler import current
 
 from skill_registry.catalog.adopting import AUTHOR
-from skill_registry.catalog.log import parse_sidecar
 from skill_registry.catalog.revision import Kind
 from skill_registry.errors import VersionConflict
 from skill_registry.spec.archive import content_digest
+from skill_registry.spec.files import parse_sidecar
 from skill_registry.spec.model import SKILL_MD
 from skill_registry.spec.names import is_sidecar
 

@@ -8,9 +8,9 @@ from simulation.facts import CatalogChanged, Listed, Quiet, Viewed
 from simulation.invariants import invariant
 from simulation.ledger import states_since
 
-from skill_registry.catalog.log import parse_sidecar
 from skill_registry.catalog.revision import Kind
 from skill_registry.errors import Gone, SkillNotFound, VersionNotFound
+from skill_registry.spec.files import parse_sidecar
 from skill_registry.spec.model import SKILL_MD
 from skill_registry.store.keys import SIDECAR, SkillId
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from house import skill_zip, zipped
 
+from skill_registry.agent.packing import MOST_BYTES, MOST_FILES, Packed, pack, target_name
 from skill_registry.errors import SkillInvalid
 from skill_registry.spec.archive import read_archive, read_revision
-from skill_registry_cli.packing import MOST_BYTES, MOST_FILES, Packed, pack, target_name
 
 SKILL = "---\nname: notes\ndescription: Does one thing.\n---\nDo it.\n"
 

@@ -13,10 +13,10 @@ from house import skill_zip
 from loopback import Loopback
 
 from skill_registry.agent.client import RegistryClient
+from skill_registry.agent.packing import pack
 from skill_registry.agent.problems import RegistryProblem
 from skill_registry.errors import SkillInvalid
 from skill_registry_cli.main import main
-from skill_registry_cli.packing import pack
 from skill_registry_cli.validating import check
 
 if TYPE_CHECKING:

@@ -4,9 +4,11 @@ Frameworks have adapters of their own in ``skill_registry.agent.adapters``.
 """
 
 from skill_registry.agent.async_client import AsyncRegistryClient
+from skill_registry.agent.auth import BearerToken, SigV4
 from skill_registry.agent.client import RegistryClient
 from skill_registry.agent.compaction import client_output, compact
 from skill_registry.agent.events import SkillEvent, SkillRefused, SkillUse
+from skill_registry.agent.local import LocalSource
 from skill_registry.agent.lockfile import Lock
 from skill_registry.agent.session import Stale
 from skill_registry.agent.shapes import (
@@ -20,7 +22,7 @@ from skill_registry.agent.shapes import (
     openai_tools,
 )
 from skill_registry.agent.skillset import AsyncSkillset, Skillset
-from skill_registry.agent.source import AsyncSkillSource, SkillQuery, SkillSource
+from skill_registry.agent.source import AsyncSkillSource, SkillQuery, SkillSource, in_threads
 from skill_registry.agent.tool_answers import SkillAnswer
 from skill_registry.agent.tools import ToolDefinition
 
@@ -28,8 +30,11 @@ __all__ = [
     "AsyncRegistryClient",
     "AsyncSkillSource",
     "AsyncSkillset",
+    "BearerToken",
+    "LocalSource",
     "Lock",
     "RegistryClient",
+    "SigV4",
     "SkillAnswer",
     "SkillEvent",
     "SkillQuery",
@@ -45,6 +50,7 @@ __all__ = [
     "bedrock_tools",
     "client_output",
     "compact",
+    "in_threads",
     "mcp_result",
     "mcp_tools",
     "openai_result",

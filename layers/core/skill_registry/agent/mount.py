@@ -165,8 +165,9 @@ class Mount:
 
 def _check(name: str, files: Sequence[SkillFile]) -> None:
     """Refuse names that could lead anywhere else, before anything is touched."""
-    if not is_directory_name(name):
-        raise CopyFailed("The skill's name is none for a directory.")
+    # Names with a dot in front are the mount's own.
+    if not is_directory_name(name) or name.startswith("."):
+        raise CopyFailed("The skill's name is none for a directory in a workspace.")
     found: list[Diagnostic] = [fault for file in files for fault in check_path(file.path)]
     found.extend(find_collisions(file.path for file in files))
     if found:

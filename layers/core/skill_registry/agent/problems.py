@@ -5,6 +5,7 @@ RegistryError
 ├── RegistryUnreachable registry_unreachable: no answer at all
 ├── AnswerInvalid       answer_invalid: an answer that is not the registry's
 ├── TransferFailed      transfer_failed: the object store refused an upload or a download
+├── SourceUnreadable    source_unreadable: a directory of this machine that cannot be read
 ├── DigestMismatch      skill_digest_mismatch: not the bytes of the lock file
 ├── CopyFailed          skill_copy_failed: a skill did not reach the workspace (agent/mount.py)
 └── MountChanged        skill_mount_changed: a copy there was changed (agent/mount.py)
@@ -95,6 +96,12 @@ class AnswerInvalid(RegistryError):
     """Something answered, and not as a registry does: a wrong address, or a proxy between."""
 
     code = "answer_invalid"
+
+
+class SourceUnreadable(RegistryError):
+    """A directory of skills cannot be read, or keeps changing while it is."""
+
+    code = "source_unreadable"
 
 
 class DigestMismatch(RegistryError):

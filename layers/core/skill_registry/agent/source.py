@@ -6,13 +6,15 @@ What a source raises is a ``RegistryError`` with a stable code, and nothing else
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from skill_registry.agent.answers import CheckedSkill, ListedSkill, Version, View
     from skill_registry.spec.model import Diagnostic, SkillFile
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +137,50 @@ class AsyncSkillSource(Protocol):
         self, loaded: Mapping[str, Version], *, query: SkillQuery = EVERYTHING
     ) -> Mapping[str, CheckedSkill]:
         """As ``SkillSource.check``."""
+
+
+def in_threads(source: SkillSource) -> AsyncSkillSource:
+    """Return a sync source for async agents: each call is made in a thread."""
+    return _InThreads(source)
+
+
+class _InThreads:
+    def __init__(self, source: SkillSource) -> None:
+        self._source = source
+
+    async def list_all(self, query: SkillQuery = EVERYTHING) -> SkillList:
+        return await _in_thread(lambda: self._source.list_all(query))
+
+    async def view_skill(
+        self,
+        name: str,
+        path: str | None = None,
+        version: int | str | None = None,
+        *,
+        query: SkillQuery = EVERYTHING,
+    ) -> View:
+        return await _in_thread(lambda: self._source.view_skill(name, path, version, query=query))
+
+    async def load_skill(
+        self,
+        name: str,
+        version: int | str | None = None,
+        *,
+        query: SkillQuery = EVERYTHING,
+        known: str | None = None,
+    ) -> SkillCopy | None:
+        return await _in_thread(
+            lambda: self._source.load_skill(name, version, query=query, known=known)
+        )
+
+    async def check(
+        self, loaded: Mapping[str, Version], *, query: SkillQuery = EVERYTHING
+    ) -> Mapping[str, CheckedSkill]:
+        return await _in_thread(lambda: self._source.check(loaded, query=query))
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    # At import this would cost every sync agent.
+    import asyncio
+
+    return await asyncio.to_thread(call)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from skill_registry.catalog.configuring import SettingsFiles
 from skill_registry.catalog.findings import Finding, hint_of_stray, unfixable
-from skill_registry.catalog.log import parse_sidecar
 from skill_registry.catalog.overrides import NO_OVERRIDES, Overrides, read_overrides
 from skill_registry.catalog.revision import Kind, read_stored
+from skill_registry.spec.files import parse_sidecar
 from skill_registry.spec.names import is_skill_name
 from skill_registry.spec.text import counted, shown
 from skill_registry.store import keys

@@ -10,12 +10,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from skill_registry.catalog.log import parse_sidecar
 from skill_registry.catalog.overrides import overrides_of
 from skill_registry.catalog.revision import Kind
 from skill_registry.catalog.snapshot import Entry, State, content_fingerprint
 from skill_registry.errors import RevisionDamaged
 from skill_registry.spec.diagnostics import Place, error
+from skill_registry.spec.files import parse_sidecar
 from skill_registry.spec.model import SKILL_MD, Report
 from skill_registry.spec.names import is_skill_name
 from skill_registry.spec.validation import read_skill

@@ -10,6 +10,8 @@ from skill_registry.catalog.principal import is_scope
 from skill_registry.catalog.searching import NO_QUERY, Query
 from skill_registry.errors import RequestInvalid
 from skill_registry.spec.fields import split_tools
+from skill_registry.spec.rendering import in_language
+from skill_registry.spec.visibility import tools_suffice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -59,28 +61,12 @@ class Filters:
         return cls(_tools(tools), _query(words or ""), language.lower() if language else None)
 
     def lets(self, needed: Iterable[str]) -> bool:
-        """Tell whether the tools that a skill needs are among those of the caller.
-
-        A tool may be had for everything, or for what its skill says in brackets alone.
-        """
-        if self.tools is None:
-            return True
-        return all(tool in self.tools or tool.partition("(")[0] in self.tools for tool in needed)
+        """Tell whether the tools that a skill needs are among those of the caller."""
+        return tools_suffice(needed, self.tools)
 
     def description(self, entry: Entry) -> str:
-        """Return the description in the language, or in its nearest parent; else the plain one.
-
-        Source: RFC 4647, section 3.4.
-        """
-        if self.language is None or not entry.descriptions:
-            return entry.description
-        known = {tag.replace("_", "-").lower(): text for tag, text in entry.descriptions.items()}
-        language = self.language
-        while language:
-            if language in known:
-                return known[language]
-            language = language.rpartition("-")[0]
-        return entry.description
+        """Return the description in the language, where there is one."""
+        return in_language(entry.description, entry.descriptions, self.language)
 
 
 NO_FILTERS = Filters()

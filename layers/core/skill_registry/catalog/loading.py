@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from skill_registry.catalog.cache import ByteLru
-from skill_registry.catalog.log import RevisionLog, parse_sidecar
+from skill_registry.catalog.log import RevisionLog
 from skill_registry.catalog.overrides import NO_OVERRIDES, Overrides
 from skill_registry.catalog.revision import (
     Kind,
@@ -20,6 +20,7 @@ from skill_registry.catalog.revision import (
 )
 from skill_registry.catalog.vendored import Directory, VendoredReader
 from skill_registry.errors import Gone, RevisionDamaged, Unavailable, VersionNotFound
+from skill_registry.spec.files import parse_sidecar
 from skill_registry.spec.model import SKILL_MD, Limits, SkillFile, SkillMeta
 from skill_registry.spec.validation import read_skill
 from skill_registry.store import keys

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from skill_registry.catalog.revision import Kind, RevisionInfo
 from skill_registry.errors import SkillNotFound, TicketStale, Unavailable, VersionConflict
+from skill_registry.spec.files import parse_sidecar
 from skill_registry.store import keys
 from skill_registry.store.base import IfAbsent, IfMatch, StoredObject, Written, list_all
 from skill_registry.store.conditional import put_once
@@ -26,15 +27,6 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 60
 SCAN_LIMIT = 100
-_LONGEST_SIDECAR = 12
-
-
-def parse_sidecar(body: bytes) -> int | None:
-    """Read the integer of a ``.version``; None for anything else."""
-    text = body.strip()
-    if not text.isdigit() or len(text) > _LONGEST_SIDECAR:
-        return None
-    return int(text) or None
 
 
 def sidecar_body(number: int) -> bytes:

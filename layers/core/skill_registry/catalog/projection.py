@@ -12,8 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from skill_registry.catalog.comparing import Difference, TreeComparer
-from skill_registry.catalog.log import parse_sidecar
 from skill_registry.errors import RevisionDamaged
+from skill_registry.spec.files import parse_sidecar
 from skill_registry.store import keys
 from skill_registry.store.base import IfAbsent, IfMatch, StoredObject, Written
 

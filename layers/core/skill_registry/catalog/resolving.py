@@ -14,10 +14,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from skill_registry.catalog.cache import ByteLru
-from skill_registry.catalog.log import RevisionLog, parse_sidecar
+from skill_registry.catalog.log import RevisionLog
 from skill_registry.catalog.overrides import Overrides, overrides_of
 from skill_registry.catalog.principal import SYSTEM
 from skill_registry.errors import RevisionDamaged, VersionNotFound
+from skill_registry.spec.files import parse_sidecar
 from skill_registry.store import keys
 
 if TYPE_CHECKING:

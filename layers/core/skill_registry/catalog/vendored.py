@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from skill_registry.catalog.log import parse_sidecar
 from skill_registry.catalog.snapshot import fingerprint
 from skill_registry.errors import SkillInvalid, Unavailable
 from skill_registry.spec.diagnostics import Place, warning
-from skill_registry.spec.files import check_count, check_total
+from skill_registry.spec.files import check_count, check_total, parse_sidecar
 from skill_registry.spec.model import SKILL_MD, Severity, SkillFile
 from skill_registry.spec.names import check_path_shape, is_sidecar
 from skill_registry.store import keys

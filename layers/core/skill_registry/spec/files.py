@@ -14,10 +14,20 @@ if TYPE_CHECKING:
 
     from skill_registry.spec.model import Diagnostic, Limits, SkillFile
 
+_LONGEST_SIDECAR = 12
+
 
 def without_sidecar(files: Iterable[SkillFile]) -> tuple[SkillFile, ...]:
     """Leave out ``.version``: the registry writes it, an author's copy of it means nothing."""
     return tuple(file for file in files if not is_sidecar(file.path))
+
+
+def parse_sidecar(body: bytes) -> int | None:
+    """Read the integer of a ``.version``; None for anything else."""
+    text = body.strip()
+    if not text.isdigit() or len(text) > _LONGEST_SIDECAR:
+        return None
+    return int(text) or None
 
 
 def skill_md_of(files: Iterable[SkillFile]) -> SkillFile | None:

@@ -13,7 +13,7 @@ from skill_registry.spec.model import SKILL_MD
 from skill_registry.spec.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 # What seed 1 calls the tool that loads a skill.
 VIEW_TOOL = "view_skill"
@@ -57,6 +57,22 @@ class Form:
     opening: str = ""
     closing: str = ""
     empty: str = ""
+
+
+def in_language(description: str, translations: Mapping[str, str], language: str | None) -> str:
+    """Return the description in a language, or in its nearest parent; else the plain one.
+
+    Source: RFC 4647, section 3.4.
+    """
+    if language is None or not translations:
+        return description
+    known = {tag.replace("_", "-").lower(): text for tag, text in translations.items()}
+    language = language.lower()
+    while language:
+        if language in known:
+            return known[language]
+        language = language.rpartition("-")[0]
+    return description
 
 
 def mount_path(name: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
 # Lowest first (seed 1). A viewer that names none is of the lowest.
 TIERS = ("lite", "ultra")
@@ -56,6 +56,17 @@ def may_see(
         and _agent_may(agents, viewer.relevant_to, strict=False)
         and _rank(viewer.tier, 0) >= _rank(min_tier, len(TIERS) - 1)
     )
+
+
+def tools_suffice(needed: Iterable[str], tools: Collection[str] | None) -> bool:
+    """Tell whether the tools that a skill needs are among those that there are.
+
+    A tool may be had for everything, or for what its skill says in brackets alone. None is every
+    tool.
+    """
+    if tools is None:
+        return True
+    return all(tool in tools or tool.partition("(")[0] in tools for tool in needed)
 
 
 def lower_tier(verified: str | None, asked: str | None) -> str | None:

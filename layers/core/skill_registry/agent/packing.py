@@ -1,4 +1,4 @@
-"""From a directory or a zip file on this machine to the archive that a publish sends."""
+"""From a directory or a zip file on this machine to a skill's files, and to their archive."""
 
 from __future__ import annotations
 
@@ -67,8 +67,7 @@ def pack_directory(root: Path) -> Packed:
     # Asked first, so that a wrong directory is not read through and through.
     if not any(_is_skill_md(entry.name) for entry in root.iterdir()):
         raise SkillInvalid(f"{root} holds no skill.", [_no_skill_md(root)])
-    walk = _Walk(root)
-    walk.directory("", IgnoreRules())
+    walk = _walked(root)
     entry = next((file for file in walk.files if _is_skill_md(file.path)), None)
     if entry is None and not walk.errors:
         walk.errors.append(_skill_md_is_no_file(root))
@@ -80,6 +79,25 @@ def pack_directory(root: Path) -> Packed:
         files=tuple(file.path for file in walk.files),
         diagnostics=tuple(walk.warnings),
     )
+
+
+def read_directory(root: Path) -> tuple[SkillFile, ...]:
+    """Return the files that ``pack_directory`` packs, SKILL.md among them or not.
+
+    Raises:
+        SkillInvalid: One of them cannot be a skill's; it is named.
+        OSError: One cannot be read.
+    """
+    walk = _walked(root)
+    if walk.errors:
+        raise SkillInvalid(f"{root} cannot be read as a skill.", walk.errors)
+    return tuple(walk.files)
+
+
+def _walked(root: Path) -> _Walk:
+    walk = _Walk(root)
+    walk.directory("", IgnoreRules())
+    return walk
 
 
 def take_archive(path: Path) -> Packed:
