@@ -23,6 +23,17 @@ if TYPE_CHECKING:
 KINDS = ("sync", "async")
 
 
+SKILL = """---
+name: {name}
+description: Does {text}.
+source: https://example.org/{name}
+---
+# {text}
+
+See references/more.md.
+"""
+
+
 class Awaited:
     """An async object, called as a sync one."""
 
@@ -88,6 +99,20 @@ def publish(registry: Loopback, name: str, files: Mapping[str, bytes | str]) -> 
         version = client.publish_inline(name, archive).version
     del registry.requests[count:]
     return version
+
+
+def publish_sample(
+    registry: Loopback, name: str = "tidy-csv", text: str = "one", **more: str
+) -> None:
+    """Publish a skill with a reference, a script and a picture; ``more`` is frontmatter."""
+    head = "".join(f"{key.replace('_', '-')}: {value}\n" for key, value in more.items())
+    files: dict[str, bytes | str] = {
+        "SKILL.md": SKILL.format(name=name, text=text).replace("source:", f"{head}source:"),
+        "references/more.md": f"More of {text}.\n",
+        "scripts/run.py": f"print('ran {text}')\n",
+        "assets/logo.png": b"\x89PNG\xff\x00" + text.encode(),
+    }
+    publish(registry, name, files)
 
 
 def _at_once(_: float) -> None:

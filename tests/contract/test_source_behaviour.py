@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+import io
+import zipfile
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,9 +30,8 @@ class Place:
     """A source, and how skills get there."""
 
     source: SkillSource
-    publish: Callable[[str, Files], object]
+    publish: Callable[..., object]
     remove: Callable[[str], object]
-    versions: tuple[object, object]
 
 
 def files(name: str, text: str = "one", head: str = "") -> dict[str, bytes | str]:
@@ -42,18 +43,33 @@ def files(name: str, text: str = "one", head: str = "") -> dict[str, bytes | str
 
 
 def _local(folder: Path) -> Place:
-    def publish(name: str, given: Files) -> None:
+    def publish(name: str, given: Files, runnable: Collection[str] = ()) -> None:
         count = len(list(folder.glob(f"{name}/**/*")))
         for path, data in given.items():
             target = folder / name / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data.encode() if isinstance(data, str) else data)
+            target.chmod(0o755 if path in runnable else 0o644)
         (folder / name / ".version").write_text("2\n" if count else "1\n")
 
     def remove(name: str) -> None:
         (folder / name / "SKILL.md").unlink()
 
-    return Place(LocalSource(folder), publish, remove, (1, 2))
+    return Place(LocalSource(folder), publish, remove)
+
+
+def _served(client: RegistryClient, source: SkillSource) -> Place:
+    def publish(name: str, given: Files, runnable: Collection[str] = ()) -> None:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for path, data in given.items():
+                info = zipfile.ZipInfo(path)
+                info.create_system = 3
+                info.external_attr = (0o100755 if path in runnable else 0o100644) << 16
+                archive.writestr(info, data)
+        client.publish_inline(name, buffer.getvalue())
+
+    return Place(source, publish, client.delete)
 
 
 @pytest.fixture(params=["local", "local-async", "registry", "registry-async"])
@@ -74,9 +90,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
             made_async = AsyncRegistryClient(registry.url, retry=QUICK)
             stack.callback(lambda: runner.run(made_async.aclose()))
             source = cast(SkillSource, toolkit.Awaited(made_async, runner))
-        yield Place(
-            source, lambda n, f: toolkit.publish(registry, n, f), lambda n: client.delete(n), (1, 2)
-        )
+        yield _served(client, source)
 
 
 def test_nothing_is_an_empty_listing(place: Place) -> None:
@@ -95,7 +109,7 @@ def test_skills_are_listed_by_name_with_version_and_description(place: Place) ->
 def test_a_listing_has_the_same_members_whatever_the_source(place: Place) -> None:
     head = (
         "license: MIT\nallowed-tools: search files\nsource: https://example.org\nmin_tier: lite\n"
-        "compatibility: Python 3.11\n"
+        "compatibility: Python 3.11\nmetadata:\n  tags: [small, quick]\n"
     )
     place.publish("full", files("full", head=head))
     (skill,) = place.source.list_all().skills
@@ -105,8 +119,9 @@ def test_a_listing_has_the_same_members_whatever_the_source(place: Place) -> Non
         "description": "Does one.",
         "license": "MIT",
         "compatibility": "Python 3.11",
-        "allowed_tools": ["search", "files"] if skill.scope == "system" else ("search", "files"),
+        "allowed_tools": ["search", "files"],
         "min_tier": "lite",
+        "tags": ["small", "quick"],
         "source": "https://example.org",
     }
 
@@ -125,6 +140,19 @@ def test_a_body_comes_without_frontmatter(place: Place, path: str | None) -> Non
     view = place.source.view_skill("ant", path)
     assert (view.data, view.path, view.version) == (b"# one\n", "SKILL.md", 1)
     assert view.metadata["description"] == "Does one."
+
+
+def test_a_view_tells_what_the_frontmatter_says_as_json(place: Place) -> None:
+    head = "agents: [dba]\nallowed-tools: search files\nmetadata:\n  tags: [small]\n"
+    place.publish("ant", files("ant", head=head))
+    assert place.source.view_skill("ant", "references/a.md").metadata == {
+        "name": "ant",
+        "description": "Does one.",
+        "agents": ["dba"],
+        "allowed_tools": ["search", "files"],
+        "metadata": {"tags": ["small"]},
+        "disable_model_invocation": False,
+    }
 
 
 def test_every_other_file_comes_as_it_is(place: Place) -> None:
@@ -153,6 +181,27 @@ def test_a_copy_is_every_file_as_it_is_stored(place: Place) -> None:
     assert {file.path: file.data for file in copy.files} == {
         path: data.encode() if isinstance(data, str) else data for path, data in given.items()
     }
+
+
+def test_what_can_be_run_stays_so(place: Place) -> None:
+    place.publish("ant", files("ant") | {"scripts/x.py": "1"}, {"scripts/x.py", "SKILL.md"})
+    modes = {"SKILL.md": "0755", "references/a.md": "0644", "assets/logo.png": "0644"}
+    modes["scripts/x.py"] = "0755"
+    copy = place.source.load_skill("ant")
+    assert copy is not None
+    assert {file.path: file.mode for file in copy.files} == modes
+    assert {file.path: file.mode for file in place.source.view_skill("ant").files} == modes
+
+
+def test_what_systems_tools_and_versions_leave_is_no_file_of_a_skill(place: Place) -> None:
+    left = ("__MACOSX/x", "Thumbs.db", "a/._b", ".git/config", "node_modules/x.js", "a/.version")
+    place.publish("ant", files("ant") | dict.fromkeys(left, "x"))
+    copy = place.source.load_skill("ant")
+    assert copy is not None
+    assert {file.path for file in copy.files} == set(files("ant"))
+    with pytest.raises(RegistryError) as refused:
+        place.source.view_skill("ant", "Thumbs.db")
+    assert refused.value.code == "file_not_found"
 
 
 def test_a_copy_that_is_known_is_not_sent_again(place: Place) -> None:
@@ -215,6 +264,33 @@ def test_refusals_have_the_same_codes(
         assert refused.value.code == code
 
 
+def test_a_refusal_names_what_there_is(place: Place) -> None:
+    for name in ("ant", "bee"):
+        place.publish(name, files(name))
+    place.publish("mine", files("mine", head="disable-model-invocation: true\n"))
+    place.publish("theirs", files("theirs", head="agents: [dba]\n"))
+    with pytest.raises(RegistryError) as refused:
+        place.source.view_skill("cow", query=SkillQuery(agent="review"))
+    assert getattr(refused.value, "available", None) == ("ant", "bee")
+    with pytest.raises(RegistryError) as refused:
+        place.source.view_skill("ant", "references/b.md")
+    assert "references/a.md" in getattr(refused.value, "available", ())
+
+
+def test_a_tier_that_is_none_is_refused(place: Place) -> None:
+    place.publish("ant", files("ant"))
+    query = SkillQuery(tier="Ultra")
+    for call in (
+        lambda: place.source.list_all(query),
+        lambda: place.source.view_skill("ant", query=query),
+        lambda: place.source.load_skill("ant", query=query),
+        lambda: place.source.check({"ant": 1}, query=query),
+    ):
+        with pytest.raises(RegistryError) as refused:
+            call()
+        assert refused.value.code == "filter_invalid"
+
+
 def test_a_hidden_skill_is_not_listed_and_loads_by_name(place: Place) -> None:
     place.publish("mine", files("mine", head="disable-model-invocation: true\n"))
     assert place.source.list_all().skills == ()
@@ -250,6 +326,7 @@ def test_a_lower_tier_does_not_see_what_is_for_a_higher_one(place: Place) -> Non
         (("search",), 0),
         (("search", "shell"), 1),
         (("search", "shell(git:*)"), 1),
+        (("search, shell",), 1),
     ],
 )
 def test_skills_that_need_other_tools_are_not_listed(

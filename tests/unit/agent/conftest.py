@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from loopback import QUICK, Loopback
+from toolkit import KINDS, Agents
 
 from skill_registry.agent.client import RegistryClient
 
@@ -29,3 +30,11 @@ def naps() -> list[float]:
 def client(registry: Loopback, naps: list[float]) -> Iterator[RegistryClient]:
     with RegistryClient(registry.url, retry=QUICK, sleep=naps.append) as made:
         yield made
+
+
+@pytest.fixture(params=KINDS)
+def agents(registry: Loopback, request: pytest.FixtureRequest) -> Iterator[Agents]:
+    """Skillsets over the registry, sync ones and async ones."""
+    made = Agents(registry, request.param)
+    yield made
+    made.close()

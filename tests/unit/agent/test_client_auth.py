@@ -79,11 +79,14 @@ def verify(request: Request, target: str) -> None:
             hashlib.sha256(canonical.encode()).hexdigest(),
         ]
     )
-    secret = f"AWS4{SECRET}".encode()
-    for part in (date, region, service, last):
-        secret = hmac.new(secret, part.encode(), hashlib.sha256).digest()
-    expected = hmac.new(secret, text.encode(), hashlib.sha256).hexdigest()
-    assert parts["Signature"] == expected
+    assert parts["Signature"] == _signature(text, (date, region, service, last))
+
+
+def _signature(text: str, scope: tuple[str, ...]) -> str:
+    key = f"AWS4{SECRET}".encode()
+    for part in scope:
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
 
 @pytest.fixture

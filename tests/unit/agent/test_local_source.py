@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from skill_registry.agent.local import LocalSource
-from skill_registry.agent.problems import SourceUnreadable
+from skill_registry.agent.skillset import Skillset
 from skill_registry.agent.source import SkillQuery
 from skill_registry.errors import RegistryError, SkillInvalid
 from skill_registry.spec.model import Limits
@@ -41,7 +43,7 @@ def test_the_version_is_the_sidecars_else_the_frontmatters_else_none(
     source = LocalSource(tmp_path)
     assert source.list_all().skills[0].version == version
     assert source.view_skill("ant").version == version
-    assert source.check({"ant": version})["ant"].state == "current"  # type: ignore[dict-item]
+    assert source.check({"ant": version})["ant"].state == "current"
 
 
 def test_the_first_source_wins_a_name_and_the_other_is_told(tmp_path: Path) -> None:
@@ -143,57 +145,51 @@ def test_a_skill_over_the_limits_is_listed_and_not_loaded(tmp_path: Path) -> Non
     assert [each.code for each in refused.value.diagnostics] == ["skill_too_large"]
 
 
-def test_a_directory_that_keeps_changing_is_not_read_half(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    directory = skill(tmp_path, "ant")
-    real = Path.read_bytes
-    reads = 0
-
-    def read_bytes(path: Path) -> bytes:
-        nonlocal reads
-        data = real(path)
-        if path.name == "a.txt":
-            reads += 1
-            (directory / "a.txt").write_text(str(reads))
-        return data
-
-    (directory / "a.txt").write_text("0")
-    monkeypatch.setattr(Path, "read_bytes", read_bytes)
-    with pytest.raises(SourceUnreadable) as refused:
-        LocalSource(tmp_path).load_skill("ant")
-    assert refused.value.code == "source_unreadable"
-    assert reads == 10
+def test_an_agent_that_reads_no_directory_does_not_pay_for_one() -> None:
+    script = (
+        "import sys, skill_registry.agent\n"
+        "print(sorted({'yaml', 'frontmatter', 'pathspec', 'asyncio'} & set(sys.modules)))"
+    )
+    path = os.pathsep.join(sys.path)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"
 
 
-def test_a_file_that_goes_away_is_told_with_a_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    directory = skill(tmp_path, "ant")
-    (directory / "a.txt").write_text("0")
-    real = Path.read_bytes
+def test_a_skillset_over_directories_sees_an_edit_in_the_next_turn(tmp_path: Path) -> None:
+    directory = skill(tmp_path / "skills", "ant", head="version: 1.1\n")
+    (directory / "run.sh").write_text("#!/bin/sh\necho done\n")
+    (directory / "run.sh").chmod(0o755)
+    work = tmp_path / "work"
+    work.mkdir()
+    skills = Skillset(LocalSource(tmp_path / "skills"), workspace=work)
+    assert "**ant** (v:1.1): Does one." in skills.instructions()
+    assert (skills.view_skill("ant").version, skills.view_skill("ant").content) == (
+        "1.1",
+        "# one\n",
+    )
+    done = subprocess.run([work / ".skills/ant/run.sh"], capture_output=True, text=True, check=True)
+    assert done.stdout == "done\n"
 
-    def read_bytes(path: Path) -> bytes:
-        if path.name == "a.txt":
-            raise FileNotFoundError(2, "No such file or directory")
-        return real(path)
-
-    monkeypatch.setattr(Path, "read_bytes", read_bytes)
-    with pytest.raises(SourceUnreadable, match="no such file"):
-        LocalSource(tmp_path).load_skill("ant")
-
-
-def test_what_is_no_file_is_left_out(tmp_path: Path) -> None:
-    directory = skill(tmp_path, "ant")
-    os.mkfifo(directory / "pipe")
-    copy = LocalSource(tmp_path).load_skill("ant")
-    assert copy is not None
-    assert [file.path for file in copy.files] == ["SKILL.md"]
+    skill(tmp_path / "skills", "ant", "two", head="version: 1.2\n")
+    assert skills.view_skill("ant").content == "# one\n"
+    assert "(v:1.2): Does two." in skills.instructions()
+    assert [(each.loaded, each.listed) for each in skills.stale().values()] == [("1.1", "1.2")]
+    assert skills.view_skill("ant").content == "# two\n"
+    assert skills.stale() == {}
 
 
-def test_a_name_that_is_no_utf_8_is_refused_by_its_code(tmp_path: Path) -> None:
-    directory = skill(tmp_path, "ant")
-    (directory / os.fsdecode(b"\xff.txt")).write_text("x")
-    with pytest.raises(SkillInvalid) as refused:
-        LocalSource(tmp_path).view_skill("ant")
-    assert [each.code for each in refused.value.diagnostics] == ["path_not_utf8"]
+def test_an_edit_without_a_new_version_reaches_the_workspace_too(tmp_path: Path) -> None:
+    skill(tmp_path / "skills", "ant")
+    (tmp_path / "work").mkdir()
+    skills = Skillset(LocalSource(tmp_path / "skills"), workspace=tmp_path / "work")
+    skills.instructions()
+    assert skills.view_skill("ant").content == "# one\n"
+    skill(tmp_path / "skills", "ant", "two")
+    skills.instructions()
+    assert skills.view_skill("ant").content == "# two\n"

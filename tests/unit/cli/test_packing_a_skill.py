@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from house import skill_zip, zipped
 
-from skill_registry.agent.packing import MOST_BYTES, MOST_FILES, Packed, pack, target_name
+from skill_registry.agent.packing import Packed, pack, target_name
+from skill_registry.agent.skill_files import MOST_BYTES, MOST_FILES
 from skill_registry.errors import SkillInvalid
 from skill_registry.spec.archive import read_archive, read_revision
 

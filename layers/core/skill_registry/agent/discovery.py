@@ -24,7 +24,7 @@ from skill_registry.spec.names import shown_path
 from skill_registry.spec.validation import read_skill
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from skill_registry.spec.discovery import Collision
     from skill_registry.spec.model import Diagnostic, Limits, SkillMeta
@@ -75,11 +75,25 @@ class Discovered:
         diagnostics: In the same order, collisions last. An ``error`` is a skill, or a place for
             skills, that could not be read; a ``warning`` cost nothing.
         collisions: Who lost a name to whom.
+        candidates: ``skills``, and those that lost their names, in the same order.
     """
 
     skills: tuple[LocalSkill, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     collisions: tuple[Collision, ...] = ()
+    candidates: tuple[LocalSkill, ...] = ()
+
+    def among(self, candidates: Sequence[LocalSkill]) -> Discovered:
+        """Return the same with only these candidates, of which the first gets a name."""
+        kept, collisions = discovery.settle([Claim(each.name, each.path) for each in candidates])
+        said = [each for each in self.diagnostics if each.severity is not Severity.COLLISION]
+        told = [*said, *(collision.diagnostic for collision in collisions)]
+        return Discovered(
+            tuple(candidates[index] for index in kept),
+            tuple(dict.fromkeys(told)),
+            tuple(collisions),
+            tuple(candidates),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,15 +204,7 @@ class _Search:
                 self.skills.append(LocalSkill(meta, found.path, kind))
 
     def result(self) -> Discovered:
-        kept, collisions = discovery.settle(
-            [Claim(skill.name, skill.path) for skill in self.skills]
-        )
-        diagnostics = [*self.said, *(collision.diagnostic for collision in collisions)]
-        return Discovered(
-            tuple(self.skills[index] for index in kept),
-            tuple(dict.fromkeys(diagnostics)),
-            tuple(collisions),
-        )
+        return Discovered(diagnostics=tuple(self.said)).among(self.skills)
 
 
 def _walk(path: Path) -> Walked | None:
@@ -209,7 +215,8 @@ def _walk(path: Path) -> Walked | None:
             return walk(path)
         if stat.S_ISREG(mode) and discovery.is_markdown(path.name):
             return Walked((Found(path, real_path(path), meant=True),))
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        # The last is a name that no file system can hold.
         return None
     except OSError as failure:
         return Walked(diagnostics=(discovery.unreadable(path, reason(failure)),))

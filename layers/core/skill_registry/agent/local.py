@@ -2,49 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from skill_registry.agent.answers import CheckedSkill, ListedSkill, View, ViewedFile
-from skill_registry.agent.discovery import LocalSkill, discover
 from skill_registry.agent.problems import SourceUnreadable
 from skill_registry.agent.source import EVERYTHING, SkillCopy, SkillList, SkillQuery
-from skill_registry.agent.walking import reason
-from skill_registry.errors import FileNotFound, SkillInvalid, SkillNotFound, VersionNotFound
+from skill_registry.errors import FileNotFound, RequestInvalid, SkillNotFound, VersionNotFound
 from skill_registry.spec.archive import content_digest
 from skill_registry.spec.fences import body_of
-from skill_registry.spec.files import check_count, check_total, parse_sidecar, without_sidecar
-from skill_registry.spec.model import (
-    DEFAULT_LIMITS,
-    SKILL_MD,
-    VERSION_SIDECAR,
-    Limits,
-    SkillFile,
-)
-from skill_registry.spec.names import clean_path
+from skill_registry.spec.model import DEFAULT_LIMITS, SKILL_MD, Limits
+from skill_registry.spec.names import clean_path, shown_path
 from skill_registry.spec.rendering import in_language
-from skill_registry.spec.visibility import Viewer, may_see, tools_suffice
+from skill_registry.spec.visibility import TIERS, Viewer, may_see, tools_suffice
 
+# Discovery reads YAML, the dearest import of the toolkit; an agent of a registry needs none.
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from skill_registry.agent.answers import Version
-    from skill_registry.agent.discovery import Discovered, Locations
+    from skill_registry.agent.discovery import Discovered, LocalSkill, Locations
+    from skill_registry.agent.local_state import SkillState
 
 # Of a directory that somebody writes to while it is read.
 _ATTEMPTS = 5
 _MOST_NAMED = 20
-_LISTED = ("license", "compatibility", "allowed_tools", "min_tier", "source", "upstream")
+_LONGEST_NAME = 64
 
 
 class LocalSource:
     """The skills that discovery finds (``agent/discovery.py``), as a ``SkillSource``.
 
-    A skill's scope is whose place it lies in: ``user``, ``project`` or ``path``; a query's scopes
-    leave out the others. Its version is that of its ``.version``, else of its frontmatter, else
+    A skill's scope is whose place it lies in: ``user``, ``project`` or ``path``. Of several skills
+    with one name, a caller gets the first that it may see, in the order of discovery or of the
+    query's scopes. A skill's version is that of its ``.version``, else of its frontmatter, else
     none; there is no other one to be had, and there are no labels.
+
+    Every call looks at the directories anew, so that an edit shows in the next one.
 
     Args:
         sources: Directories to look through and Markdown files to load; the first wins a name.
@@ -78,17 +73,19 @@ class LocalSource:
         self._limits = limits
 
     def list_all(self, query: SkillQuery = EVERYTHING) -> SkillList:
-        """Return the skills by name, and what was found wrong with those that are there.
+        """Return the skills by name (code points), as a registry does, and what was found wrong.
 
         Raises:
             SkillInvalid: ``strict``, and something cannot be read; it names every such path.
+            RequestInvalid: ``filter_invalid``: the query's tier is none.
         """
-        found = self._discovered(strict=self._strict)
+        found = self._found(query, strict=self._strict)
+        tools = _tools(query)
         listed = [
-            _listed(skill, query)
-            for skill in _visible(found.skills, query)
+            _listed(skill, query.language)
+            for skill in found.skills
             if not skill.meta.disable_model_invocation
-            and tools_suffice(skill.meta.allowed_tools, query.tools)
+            and tools_suffice(skill.meta.allowed_tools, tools)
         ]
         return SkillList(tuple(sorted(listed, key=lambda skill: skill.name)), found.diagnostics)
 
@@ -104,19 +101,20 @@ class LocalSource:
 
         Raises:
             SkillNotFound, VersionNotFound, FileNotFound, PathInvalid: There is none such.
-            SkillInvalid: A file of the skill can be none.
+            SkillInvalid: The skill is over a limit.
             SourceUnreadable: It cannot be read, or keeps changing.
+            RequestInvalid: ``filter_invalid``: the query's tier is none.
         """
         path = clean_path(path)
-        state = self._read(name, version, query)
+        skill, state = self._read(name, version, query)
         file = next((file for file in state.files if file.path == path), None)
         if file is None:
-            paths = sorted(file.path for file in state.files)
-            raise FileNotFound(f"The skill has no file {path}.", available=paths[:_MOST_NAMED])
-        meta = asdict(state.skill.meta)
+            paths = [file.path for file in state.files]
+            raise FileNotFound(f"`{name}` has no file `{path}`.", available=paths[:_MOST_NAMED])
+        told = [diagnostic.to_dict() for diagnostic in state.left_out]
         return View(
             name=name,
-            scope=state.skill.kind.value,
+            scope=skill.kind.value,
             version=state.version,
             path=path,
             data=body_of(file.data).encode() if path == SKILL_MD else file.data,
@@ -124,7 +122,8 @@ class LocalSource:
                 ViewedFile(each.path, len(each.data), each.sha256, each.mode)
                 for each in state.files
             ),
-            metadata={key: value for key, value in meta.items() if value not in (None, (), {})},
+            metadata=state.meta.to_dict(),
+            answer={"diagnostics": told} if told else {},
         )
 
     def load_skill(
@@ -136,110 +135,127 @@ class LocalSource:
         known: str | None = None,
     ) -> SkillCopy | None:
         """Return all files of a skill, as a publish would send them. Raises as ``view_skill``."""
-        state = self._read(name, version, query)
-        tag = f"{state.skill.path}:{state.version!r}:{content_digest(state.files)}"
+        skill, state = self._read(name, version, query)
+        tag = f"{skill.path}:{state.version!r}:{content_digest(state.files)}"
         if tag == known:
             return None
-        return SkillCopy(name, state.skill.kind.value, state.version, state.files, tag)
+        return SkillCopy(name, skill.kind.value, state.version, state.files, tag)
 
     def check(
         self, loaded: Mapping[str, Version], *, query: SkillQuery = EVERYTHING
     ) -> Mapping[str, CheckedSkill]:
-        """Tell of each name whether it still lies there at that version."""
-        there = {skill.name: skill for skill in _visible(self._discovered().skills, query)}
+        """Tell of each name whether it still lies there at that version.
+
+        Without versions, a skill is current as long as it is there.
+
+        Raises:
+            RequestInvalid: ``filter_invalid``: the query's tier is none.
+        """
+        there = {skill.name: skill for skill in self._found(query).skills}
         return {name: _checked(there.get(name), version) for name, version in loaded.items()}
 
-    def _discovered(self, *, strict: bool = False) -> Discovered:
-        return discover(self._sources, strict=strict, **self._where)
+    def _found(self, query: SkillQuery, *, strict: bool = False) -> Discovered:
+        """Discover anew, and keep what this caller may see."""
+        from skill_registry.agent.discovery import discover
 
-    def _read(self, name: str, version: int | str | None, query: SkillQuery) -> _State:
-        visible = _visible(self._discovered().skills, query)
-        skill = next((skill for skill in visible if skill.name == name), None)
+        if query.tier is not None and query.tier not in TIERS:
+            raise RequestInvalid(
+                f"`tier` is {' or '.join(TIERS)}; without it, {TIERS[0]}.", code="filter_invalid"
+            )
+        found = discover(self._sources, strict=strict, **self._where)
+        viewer = Viewer(tier=query.tier, relevant_to=query.agent)
+        seen = [
+            skill
+            for skill in found.candidates
+            if (not query.scopes or skill.kind in query.scopes)
+            and may_see(agents=skill.meta.agents, min_tier=skill.meta.min_tier, viewer=viewer)
+        ]
+        if query.scopes:
+            seen.sort(key=lambda skill: query.scopes.index(skill.kind))
+        return found.among(seen)
+
+    def _read(
+        self, name: str, version: int | str | None, query: SkillQuery
+    ) -> tuple[LocalSkill, SkillState]:
+        from skill_registry.agent.local_state import read_state
+
+        failure: OSError | None = None
+        for _ in range(_ATTEMPTS):
+            skill = self._find(name, query)
+            try:
+                state = read_state(skill, self._limits)
+            except OSError as error:
+                # Who writes a file by renaming another one takes it away for a moment.
+                failure = error
+                continue
+            failure = None
+            if state is not None:
+                _check_version(name, version, state.version)
+                return skill, state
+        raise _unreadable(name, failure) from failure
+
+    def _find(self, name: str, query: SkillQuery) -> LocalSkill:
+        there = self._found(query).skills
+        skill = next((skill for skill in there if skill.name == name), None)
         if skill is None:
-            names = sorted(s.name for s in visible if not s.meta.disable_model_invocation)
-            raise SkillNotFound(f"There is no skill `{name}`.", available=names[:_MOST_NAMED])
-        state = _state_of(skill)
-        faults = check_count(len(state.files), self._limits)
-        faults += check_total(sum(len(file.data) for file in state.files), self._limits)
-        if faults:
-            raise SkillInvalid(f"{skill.path.parent} is too large for a skill.", faults)
-        if version not in (None, state.version):
-            raise VersionNotFound(f"`{name}` lies there at version {state.version}, not {version}.")
-        return state
+            names = sorted(s.name for s in there if not s.meta.disable_model_invocation)
+            shown = name[:_LONGEST_NAME]
+            raise SkillNotFound(f"There is no skill `{shown}`.", available=names[:_MOST_NAMED])
+        return skill
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    """One state of a skill's directory."""
+def _tools(query: SkillQuery) -> frozenset[str] | None:
+    from skill_registry.spec.fields import split_tools
 
-    skill: LocalSkill
-    version: Version
-    files: tuple[SkillFile, ...]
-
-
-def _visible(skills: Iterable[LocalSkill], query: SkillQuery) -> list[LocalSkill]:
-    viewer = Viewer(tier=query.tier, relevant_to=query.agent)
-    return [
-        skill
-        for skill in skills
-        if (not query.scopes or skill.kind.value in query.scopes)
-        and may_see(agents=skill.meta.agents, min_tier=skill.meta.min_tier, viewer=viewer)
-    ]
+    if query.tools is None:
+        return None
+    return frozenset(tool for text in query.tools for tool in split_tools(text))
 
 
-def _listed(skill: LocalSkill, query: SkillQuery) -> ListedSkill:
+def _listed(skill: LocalSkill, language: str | None) -> ListedSkill:
+    from skill_registry.agent.local_state import version_of
+
     meta = skill.meta
-    description = in_language(meta.description, meta.descriptions, query.language)
-    version, scope = _version(skill), skill.kind.value
-    told = {key: value for key in _LISTED if (value := getattr(meta, key))}
-    answer = {"name": meta.name, "scope": scope, "version": version, "description": description}
-    return ListedSkill(meta.name, scope, version, description, answer | told)
+    description = in_language(meta.description, meta.descriptions, language)
+    version, scope = version_of(skill), skill.kind.value
+    optional = {
+        "license": meta.license,
+        "compatibility": meta.compatibility,
+        "allowed_tools": list(meta.allowed_tools),
+        "min_tier": meta.min_tier,
+        "tags": list(meta.tags),
+        "source": meta.source,
+        "upstream": dict(meta.upstream) if meta.upstream else None,
+    }
+    answer = {
+        "name": meta.name,
+        "scope": scope,
+        "version": version,
+        "description": description,
+        **{key: value for key, value in optional.items() if value},
+    }
+    return ListedSkill(meta.name, scope, version, description, answer)
 
 
 def _checked(skill: LocalSkill | None, loaded: Version) -> CheckedSkill:
+    from skill_registry.agent.local_state import version_of
+
     if skill is None:
         return CheckedSkill("removed", None, None)
-    version = _version(skill)
+    version = version_of(skill)
     state = "current" if version == loaded else "stale"
     return CheckedSkill(state, version, skill.kind.value)
 
 
-def _version(skill: LocalSkill) -> Version:
-    stated: int | None = None
-    if skill.path.name == SKILL_MD:
-        try:
-            stated = parse_sidecar((skill.base / VERSION_SIDECAR).read_bytes())
-        except OSError:
-            stated = None
-    return stated if stated is not None else skill.meta.version
+def _check_version(name: str, asked: int | str | None, there: Version) -> None:
+    if asked not in (None, there):
+        raise VersionNotFound(f"`{name}` lies there at version {there}, not {asked}.")
 
 
-def _state_of(skill: LocalSkill) -> _State:
-    """Read a skill's files in one state: they are the same before and after.
+def _unreadable(name: str, failure: OSError | None) -> SourceUnreadable:
+    if failure is None:
+        return SourceUnreadable(f"`{name}` changes faster than it can be read; try again.")
+    from skill_registry.agent.walking import reason
 
-    Raises:
-        SkillInvalid: One of them cannot be a skill's.
-        SourceUnreadable: One cannot be read, or the directory keeps changing.
-    """
-    for _ in range(_ATTEMPTS):
-        try:
-            first = _State(skill, _version(skill), _files(skill))
-            if first == _State(skill, _version(skill), _files(skill)):
-                return first
-        except (OSError, RecursionError) as error:
-            why = reason(error) if isinstance(error, OSError) else "nested too deeply"
-            raise SourceUnreadable(f"`{skill.name}` cannot be read: {why}.") from error
-    raise SourceUnreadable(f"`{skill.name}` changes faster than it can be read; try again.")
-
-
-def _files(skill: LocalSkill) -> tuple[SkillFile, ...]:
-    # Packing asks for more than half of the format; a listing does not.
-    from skill_registry.agent.packing import read_directory
-
-    skill_md = SkillFile(SKILL_MD, skill.path.read_bytes())
-    if skill.path.name != SKILL_MD:
-        return (skill_md,)
-    files: Sequence[SkillFile] = without_sidecar(read_directory(skill.base))
-    # Discovery follows links and packing does not, so that SKILL.md may be missing here.
-    others = (file for file in files if file.path != SKILL_MD)
-    return tuple(sorted((skill_md, *others), key=lambda file: file.path.encode()))
+    where = shown_path(str(failure.filename)) if failure.filename else "its directory"
+    return SourceUnreadable(f"`{name}` cannot be read: {where}: {reason(failure)}.")

@@ -79,6 +79,11 @@ class Session:
             for skill in listed
         )
 
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Which tools are offered."""
+        return self._options.tools
+
     def definitions(self) -> tuple[ToolDefinition, ...]:
         """Return the tools, for what is listed now."""
         known = self._listing is not None or not self._available

@@ -43,6 +43,11 @@ class _Offered:
         return self._session.skills
 
     @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the tools, also of those that a turn without skills does not offer."""
+        return self._session.tools
+
+    @property
     def problem(self) -> RegistryError | None:
         """Why this turn has no listing of its own; None where it has."""
         return self._session.problem

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from skill_registry.store.base import SkillStore
     from skill_registry.store.keys import SkillId
 
-Tags = tuple[str, ...]
-
 
 class EntryReader:
     """Reads the entry that a skill has now."""
@@ -182,16 +180,6 @@ def _described(base: Entry, meta: SkillMeta | None, diagnostics: Iterable[Diagno
         compatibility=meta.compatibility,
         source=meta.source,
         upstream=dict(meta.upstream) if meta.upstream else None,
-        tags=_tags(meta),
+        tags=meta.tags,
         diagnostics=told,
     )
-
-
-def _tags(meta: SkillMeta) -> Tags:
-    """Read ``metadata.tags``, else ``tags``: a list, or words in one text."""
-    raw = meta.metadata.get("tags", meta.extra.get("tags"))
-    if isinstance(raw, str):
-        return tuple(raw.replace(",", " ").split())
-    if isinstance(raw, list | tuple):
-        return tuple(str(tag) for tag in raw)
-    return ()

@@ -101,6 +101,25 @@ class SkillMeta:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of ``metadata``, else those beside it: a list, or words in one text."""
+        raw = self.metadata.get("tags", self.extra.get("tags"))
+        if isinstance(raw, str):
+            return tuple(raw.replace(",", " ").split())
+        return tuple(str(tag) for tag in raw) if isinstance(raw, list | tuple) else ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form, without the members that are empty."""
+        members: dict[str, Any] = _json(asdict(self))
+        return {key: value for key, value in members.items() if value not in (None, [], {})}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _json(inner) for key, inner in value.items()}
+    return [_json(inner) for inner in value] if isinstance(value, list | tuple) else value
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

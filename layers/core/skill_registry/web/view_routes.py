@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from skill_registry.catalog.viewing import Bundle, View, ViewSkill
@@ -79,17 +78,10 @@ def _document(seen: View) -> dict[str, Any]:
         {"path": f.path, "size": len(f.data), "sha256": f.sha256, "mode": f.mode}
         for _, f in sorted(seen.loaded.files.items())
     ]
-    document["metadata"] = _metadata(seen.loaded)
+    document["metadata"] = seen.loaded.meta.to_dict() if seen.loaded.meta else {}
     if seen.loaded.diagnostics:
         document["diagnostics"] = [d.to_dict() for d in seen.loaded.diagnostics]
     return document
-
-
-def _metadata(loaded: Loaded) -> dict[str, Any]:
-    """Return the frontmatter as read, without what is empty."""
-    if loaded.meta is None:
-        return {}
-    return {key: value for key, value in asdict(loaded.meta).items() if value not in (None, (), {})}
 
 
 def _by_bundle(seen: View, made: Bundle) -> dict[str, Any]:
