@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks import api, crowd, memory, real_store, reliability, requests, warm
+from benchmarks import agent, api, crowd, memory, real_store, reliability, requests, warm
 from benchmarks import format as skill_format
 from benchmarks.report import Report, show
 
@@ -27,6 +27,7 @@ BENCHMARKS: dict[str, Callable[[], list[Report]]] = {
     "api": api.run,
     "memory": memory.run,
     "format": skill_format.run,
+    "agent": agent.run,
     "crowd": crowd.run,
     "reliability": _reliability,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -169,6 +170,18 @@ def test_a_load_is_one_event_and_a_refusal_another(registry: Loopback, agents: A
     assert refused == SkillRefused("nothing", "review", "skill_not_found", "a.md")
     assert use.to_dict()["type"] == "skill_use"
     assert "upstream" not in use.to_dict()
+
+
+@pytest.mark.parametrize("mounted", [False, True], ids=["direct", "mounted"])
+def test_a_mirrored_skill_tells_its_repository_and_commit(
+    registry: Loopback, agents: Agents, tmp_path: Path, mounted: bool
+) -> None:
+    origin = {"repo": "https://github.com/acme/kit", "commit": "b" * 40}
+    upstream = {**origin, "path": "p", "bodySha256": "c" * 64}
+    publish_sample(registry, upstream=json.dumps(upstream))
+    skills = agents.make(workspace=tmp_path if mounted else None)
+    assert skills.use_skill("tidy-csv").source == "https://example.org/tidy-csv"
+    assert [event.to_dict().get("upstream") for event in agents.events] == [origin]
 
 
 def test_a_callback_that_fails_costs_the_model_nothing(

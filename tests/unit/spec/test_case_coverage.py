@@ -18,12 +18,29 @@ TESTS = Path(__file__).resolve().parents[2]
 WANTED = {
     *(f"pi-{number:02d}" for number in (*range(1, 18), 19, 20, 24, 25, 26)),
     *("x-31", "x-32", "sb-01", "sb-02", "sb-03", "sb-04", "sb-07", "sb-11"),
+    *("sb-05", "sb-08", "sb-10"),
     *("ab-02", "ab-03", "ab-05", "ab-06", "ab-08", "ab-22"),
+    *(f"ab-{number}" for number in range(11, 17)),
     *(f"b{number:02d}" for number in (*range(1, 24), 36)),
 }
 
 ELSEWHERE = {
     "ab-03": "unit/catalog/test_vendored.py::test_its_version_is_the_sidecar_else_the_frontmatter",
+    "sb-05": "unit/agent/test_skillset_refusals.py"
+    "::test_an_unknown_skill_is_refused_with_those_that_can_be_loaded",
+    "sb-08": "unit/agent/test_skillset_refusals.py"
+    "::test_an_agent_without_a_source_is_told_so_and_its_prompt_stays",
+    "sb-10": "unit/agent/test_skillset.py::test_a_mirrored_skill_tells_its_repository_and_commit",
+    "ab-11": "unit/agent/test_skillset.py"
+    "::test_a_mounted_skill_costs_one_download_and_then_nothing_in_a_turn",
+    "ab-12": "unit/agent/test_skillset_versions.py"
+    "::test_a_loaded_skill_that_is_listed_at_another_version_is_stale",
+    "ab-13": "unit/agent/test_compaction.py::test_a_body_load_keeps_its_name_and_version_only",
+    "ab-14": "unit/agent/test_compaction.py::test_what_is_no_body_load_stays_as_it_is",
+    "ab-15": "unit/agent/test_compaction.py"
+    "::test_a_client_is_shown_that_a_skill_was_activated_and_no_more",
+    "ab-16": "unit/agent/test_tool_definitions.py"
+    "::test_the_name_is_one_of_the_listed_skills_and_the_path_optional",
     "b20": "unit/catalog/test_faulty_neighbours.py"
     "::test_every_faulty_text_is_listed_or_named_and_none_costs_another",
     "b21": "unit/spec/test_token_budget.py"
