@@ -24,6 +24,9 @@ LOCKS = {
     "scripts/locks/seaweedfs.txt": ["seaweedfs"],
     "scripts/locks/infrastructure.txt": ["infrastructure"],
     "scripts/locks/openapi.txt": ["openapi"],
+    "scripts/locks/frameworks.txt": [
+        *("project", "agent", "langchain", "pydantic-ai", "strands", "frameworks"),
+    ],
     "scripts/locks/dev.txt": ["project", "service", "cli", "server", "test"],
 }
 
@@ -35,7 +38,8 @@ def _declared(part: str) -> list[Requirement]:
         **document["project"]["optional-dependencies"],
         **document["dependency-groups"],
     }
-    return [Requirement(text) for text in groups[part]]
+    # Extras name others of this project, which no lock holds.
+    return [Requirement(text) for text in groups[part] if not text.startswith("skill-registry[")]
 
 
 def _locked(lock: str) -> dict[str, Requirement]:

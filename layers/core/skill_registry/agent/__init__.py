@@ -10,6 +10,7 @@ from skill_registry.agent.compaction import client_output, compact
 from skill_registry.agent.events import SkillEvent, SkillRefused, SkillUse
 from skill_registry.agent.local import LocalSource
 from skill_registry.agent.lockfile import Lock
+from skill_registry.agent.retries import RetryPolicy
 from skill_registry.agent.session import Stale
 from skill_registry.agent.shapes import (
     anthropic_result,
@@ -34,6 +35,7 @@ __all__ = [
     "LocalSource",
     "Lock",
     "RegistryClient",
+    "RetryPolicy",
     "SigV4",
     "SkillAnswer",
     "SkillEvent",

@@ -6,9 +6,11 @@ with ``O_NOFOLLOW``), so that what was checked is what is used. Everything raise
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,11 +20,11 @@ if TYPE_CHECKING:
 SUPPORTED = hasattr(os, "O_NOFOLLOW") and {os.open, os.mkdir, os.rename} <= os.supports_dir_fd
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
-# A FIFO must not make a reader wait.
-_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _NO_LINK
+# A FIFO must not make a reader wait, nor a terminal become the process's own.
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | _NO_LINK
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
-# Nobody's skill is that deep; whoever nests a directory deeper may clear it away.
-_DEEPEST = 200
+# One round takes one level away. Whoever nests deeper, or writes faster, keeps a directory.
+_ROUNDS = 10_000
 
 
 @contextmanager
@@ -42,23 +44,18 @@ def descended(parent: int, names: Sequence[str], *, create: bool = False) -> Ite
     if not names:
         yield parent
         return
-    if create:
-        make(parent, names[0])
-    with opened(names[0], parent) as child, descended(child, names[1:], create=create) as last:
-        yield last
-
-
-def make(parent: int, name: str) -> None:
-    """Make a directory, unless there is something of that name."""
-    try:
-        os.mkdir(name, 0o755, dir_fd=parent)
-    except FileExistsError:
-        return
+    name = _inner(names[0])
+    made = create and _make(parent, name)
+    with opened(name, parent) as child:
+        if made:
+            os.fchmod(child, 0o755)
+        with descended(child, names[1:], create=create) as last:
+            yield last
 
 
 def write(parent: int, name: str, data: bytes, mode: int) -> None:
     """Write a file that must not be there yet, with exactly that mode."""
-    descriptor = os.open(name, _WRITE, 0o600, dir_fd=parent)
+    descriptor = os.open(_inner(name), _WRITE, 0o600, dir_fd=parent)
     try:
         view = memoryview(data)
         while view:
@@ -73,11 +70,11 @@ def read(parent: int, name: str, size: int) -> tuple[bytes, bool]:
 
     A file of another size is not read: it comes back empty.
     """
-    descriptor = os.open(name, _READ, dir_fd=parent)
+    descriptor = os.open(_inner(name), _READ, dir_fd=parent)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise IsADirectoryError(f"{name} is no file")
+            raise OSError(errno.EINVAL, "It is no file")
         executable = bool(status.st_mode & stat.S_IXUSR)
         if status.st_size != size:
             return b"", executable
@@ -90,23 +87,82 @@ def read(parent: int, name: str, size: int) -> tuple[bytes, bool]:
         os.close(descriptor)
 
 
-def remove(parent: int, name: str, *, depth: int = 0) -> None:
-    """Remove a directory with all that is in it, or whatever else has that name.
+def remove(parent: int, name: str) -> None:
+    """Remove a directory with all that is in it, or whatever else has that name, if anything.
 
-    Directories that are not writable are made so; a link is removed, not followed.
+    Directories that are not writable are made so; a link is removed, not followed. Any depth costs
+    three descriptors: what directories hold is lifted to the top, and removed there.
     """
-    if depth > _DEEPEST:
-        raise OSError("nested too deeply")
-    try:
-        child = os.open(name, _DIRECTORY, dir_fd=parent)
-    except OSError:
-        os.unlink(name, dir_fd=parent)
+    top = _entered(parent, name)
+    if top is None:
         return
     try:
-        os.fchmod(child, 0o700)
-        with os.scandir(child) as entries:
-            for entry in entries:
-                remove(child, entry.name, depth=depth + 1)
+        for _ in range(_ROUNDS):
+            names = os.listdir(top)
+            if not names:
+                break
+            for each in names:
+                _flatten(top, each)
     finally:
-        os.close(child)
-    os.rmdir(name, dir_fd=parent)
+        os.close(top)
+    with suppress(FileNotFoundError):
+        os.rmdir(name, dir_fd=parent)
+
+
+def _flatten(top: int, name: str) -> None:
+    """Remove a file or a directory; directories in it come to lie beside it."""
+    directory = _entered(top, name)
+    if directory is None:
+        return
+    try:
+        for each in os.listdir(directory):
+            inner = _entered(directory, each)
+            if inner is not None:
+                os.close(inner)
+                with suppress(FileNotFoundError):
+                    lifted = secrets.token_hex(8)
+                    os.rename(each, lifted, src_dir_fd=directory, dst_dir_fd=top)
+    finally:
+        os.close(directory)
+    # Who still writes there does so once less in the next round.
+    with suppress(OSError):
+        os.rmdir(name, dir_fd=top)
+
+
+def _entered(parent: int, name: str) -> int | None:
+    """Open a directory so that it can be emptied; remove what is none, and return None."""
+    try:
+        try:
+            descriptor = os.open(name, _DIRECTORY, dir_fd=parent)
+        except PermissionError:
+            # Some systems cannot change a mode without following a link; then it stays.
+            with suppress(ValueError, NotImplementedError):
+                os.chmod(name, 0o700, dir_fd=parent, follow_symlinks=False)
+            descriptor = os.open(name, _DIRECTORY, dir_fd=parent)
+    except FileNotFoundError:
+        return None
+    except PermissionError:
+        raise
+    except OSError:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=parent)
+        return None
+    with suppress(PermissionError):
+        os.fchmod(descriptor, 0o700)
+    return descriptor
+
+
+def _make(parent: int, name: str) -> bool:
+    """Make a directory, unless there is something of that name; tell whether it was made."""
+    try:
+        os.mkdir(name, 0o755, dir_fd=parent)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _inner(name: str) -> str:
+    """Return a name that leads one step down and nowhere else."""
+    if name in ("", ".", "..") or "/" in name:
+        raise OSError(errno.EINVAL, "It is no name of one file")
+    return name

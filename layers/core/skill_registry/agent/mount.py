@@ -6,6 +6,7 @@ what was put there each time that they are read, because the model can write to 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import secrets
@@ -28,6 +29,10 @@ _STAGED, _ASIDE = ".staged-", ".aside-"
 # Each time somebody else put a copy in the same place in between.
 _ATTEMPTS = 20
 _MOST_NAMED = 20
+# What opening a link or a file as a directory says; systems differ.
+_NO_DIRECTORY = (errno.ENOTDIR, errno.ELOOP, errno.EMLINK)
+# What a rename to a name says that something has already.
+_TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 
 
 class CopyFailed(RegistryError):
@@ -64,11 +69,11 @@ class Mount:
     """The copies in one workspace. May be shared by threads, and by processes.
 
     Args:
-        workspace: An existing directory.
+        workspace: An existing directory. A relative path counts from where the process is now.
     """
 
     def __init__(self, workspace: str | os.PathLike[str]) -> None:
-        self._workspace = os.fspath(workspace)
+        self._workspace = os.path.abspath(workspace)
 
     def put(self, name: str, files: Sequence[SkillFile]) -> MountedSkill:
         """Put a skill in its place, instead of what has that name there.
@@ -76,9 +81,9 @@ class Mount:
         Raises:
             CopyFailed: It cannot be written, or a name in it is none for a file.
         """
+        _check(name, files)
         kept = without_sidecar(files)
-        _check(name, kept)
-        with self._failing(name), self._folder(create=True) as folder:
+        with self._failing(f"`{name}` was not copied"), self._folder(create=True) as folder:
             try:
                 with _staging(folder) as (token, target):
                     _fill(target, kept)
@@ -121,11 +126,14 @@ class Mount:
         """Take a copy away, if there is one.
 
         Raises:
-            CopyFailed: It is still there.
+            CopyFailed: Some of it is still there.
         """
         _check(name, ())
-        with self._failing(name), suppress(FileNotFoundError), self._folder() as folder:
-            os.rename(name, _ASIDE + secrets.token_hex(8), src_dir_fd=folder, dst_dir_fd=folder)
+        aside = _ASIDE + secrets.token_hex(8)
+        failing = self._failing(f"`{name}` was not removed")
+        with failing, suppress(FileNotFoundError), self._folder() as folder:
+            _renamed(folder, name, aside)
+            clamped.remove(folder, aside)
             _clear_away(folder)
 
     def _verified(self, mounted: MountedSkill, path: str, file: MountedFile) -> bytes | None:
@@ -151,16 +159,24 @@ class Mount:
             yield folder
 
     @contextmanager
-    def _failing(self, name: str) -> Iterator[None]:
+    def _failing(self, what: str) -> Iterator[None]:
         if not clamped.SUPPORTED:
-            raise CopyFailed("Skills cannot be copied safely on this system.")
+            raise CopyFailed(f"{what}: this system has no way to do that safely.")
         try:
             yield
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise CopyFailed(
-                f"`{name}` cannot be written to {FOLDER}/ in the workspace: {reason}."
-            ) from error
+        except (OSError, ValueError) as error:
+            raise CopyFailed(f"{what}: {self._reason(error)}.") from error
+
+    def _reason(self, error: OSError | ValueError) -> str:
+        """Say why, without any path of the host."""
+        if not isinstance(error, OSError):
+            return "the path of the workspace cannot be one"
+        why = (error.strerror or str(error)).lower()
+        if error.filename == self._workspace:
+            return f"the workspace cannot be opened ({why})"
+        if error.filename == FOLDER and error.errno in _NO_DIRECTORY:
+            return f"{FOLDER} in the workspace is a link or a file, and has to be a directory"
+        return f"{why}, in {FOLDER}/ of the workspace"
 
 
 def _check(name: str, files: Sequence[SkillFile]) -> None:
@@ -205,19 +221,26 @@ def _fill(target: int, files: Sequence[SkillFile]) -> None:
 def _swap(folder: int, token: str, name: str) -> None:
     """Rename a filled directory to its place; what is there goes aside, and back on failure."""
     for attempt in range(_ATTEMPTS):
-        aside = f"{_ASIDE}{token}-{attempt}"
-        moved = _renamed(folder, name, aside)
         try:
+            _renamed(folder, name, f"{_ASIDE}{token}-{attempt}")
             os.rename(_STAGED + token, name, src_dir_fd=folder, dst_dir_fd=folder)
-        except OSError:
+        except BaseException as failure:
             # Another copy may have come in between; it goes aside in its turn.
-            if _is_there(folder, name):
+            if isinstance(failure, OSError) and failure.errno in _TAKEN:
                 continue
-            if moved:
-                _renamed(folder, aside, name)
+            _put_back(folder, token, name, attempt)
             raise
         return
+    _put_back(folder, token, name, _ATTEMPTS - 1)
     raise OSError("somebody else keeps writing it")
+
+
+def _put_back(folder: int, token: str, name: str, attempt: int) -> None:
+    """Give its place back to what went aside last, unless there is something again."""
+    for last in range(attempt, -1, -1):
+        with suppress(OSError):
+            if _is_there(folder, name) or _renamed(folder, f"{_ASIDE}{token}-{last}", name):
+                return
 
 
 def _renamed(folder: int, name: str, to: str) -> bool:
