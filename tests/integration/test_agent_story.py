@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +15,7 @@ from house import zipped
 from local_stack.launcher import ServerProcess
 from skill_registry.agent import (
     RegistryClient,
+    SkillAnswer,
     SkillEvent,
     SkillRefused,
     Skillset,
@@ -23,7 +26,6 @@ from skill_registry.agent import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 PROMPT = "You tidy tables.\n"
 NAME = "tidy-csv"
@@ -64,58 +66,78 @@ def run_script(workspace: Path) -> str:
     return done.stdout
 
 
+@dataclass
+class Task:
+    """An agent at work, and what it saw."""
+
+    client: RegistryClient
+    workspace: Path
+    events: list[SkillEvent] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.skills = Skillset(
+            self.client, agent="tidier", workspace=self.workspace, publish=self.events.append
+        )
+
+    def view(self, path: str | None = None, name: str = NAME) -> SkillAnswer:
+        """Call the tool as a model does."""
+        arguments = {"name": name} if path is None else {"name": name, "path": path}
+        return self.skills.call("view_skill", arguments)
+
+    def sees_the_skill(self) -> None:
+        """The listing is in the prompt, its names in the tool."""
+        assert PROMPT + self.skills.instructions() == PROMPT
+        assert publish(self.client, "at first") == 1
+        system = PROMPT + self.skills.instructions()
+        assert system.startswith(PROMPT)
+        assert f"- **{NAME}** (v:1): Tidies tables, at first." in system
+        assert "load it again before you rely on it" in system
+        (view, _) = self.skills.definitions()
+        assert view.parameters["properties"]["name"]["enum"] == [NAME]
+
+    def works_with(self, text: str, version: int) -> SkillAnswer:
+        """Body, reference and script are all of one version."""
+        body = self.view()
+        assert (body.version, body.directory) == (version, f".skills/{NAME}")
+        assert body.content.startswith(f"# Tidy, {text}")
+        self.still_has(text, version)
+        return body
+
+    def still_has(self, text: str, version: int) -> None:
+        rules = self.view("references/rules.md")
+        assert (rules.version, rules.content) == (version, f"Rules of {text}.\n")
+        assert compact(rules.text) == rules.text
+        assert run_script(self.workspace) == f"tidied {text} table.csv\n"
+
+    def learns_of_the_new_version(self, old: SkillAnswer) -> None:
+        """The next listing shows it, and compaction keeps what to compare it with."""
+        assert f"- **{NAME}** (v:2): Tidies tables, better." in self.skills.instructions()
+        stale = {name: (s.loaded, s.listed) for name, s in self.skills.stale().items()}
+        assert stale == {NAME: (1, 2)}
+        kept = json.loads(compact(old.text))
+        assert (kept["skillName"], kept["version"]) == (NAME, 1)
+        assert "at first" not in json.dumps(kept)
+
+
 def test_an_agent_notices_a_new_version_in_the_middle_of_its_task(
     client: RegistryClient, tmp_path: Path
 ) -> None:
-    events: list[SkillEvent] = []
-    skills = Skillset(client, agent="tidier", workspace=tmp_path, publish=events.append)
-    assert PROMPT + skills.instructions() == PROMPT
-    assert publish(client, "at first") == 1
-
-    system = PROMPT + skills.instructions()
-    assert system.startswith(PROMPT)
-    assert f"- **{NAME}** (v:1): Tidies tables, at first." in system
-    assert "load it again before you rely on it" in system
-    (view, _) = skills.definitions()
-    assert view.parameters["properties"]["name"]["enum"] == [NAME]
-
-    body = skills.call("view_skill", {"name": NAME})
-    assert (body.version, body.directory) == (1, f".skills/{NAME}")
-    assert body.content.startswith("# Tidy, at first")
-    rules = skills.call("view_skill", {"name": NAME, "path": "references/rules.md"})
-    assert (rules.version, rules.content) == (1, "Rules of at first.\n")
-    assert run_script(tmp_path) == "tidied at first table.csv\n"
-
+    task = Task(client, tmp_path)
+    task.sees_the_skill()
+    first = task.works_with("at first", 1)
     assert publish(client, "better") == 2
-    still = skills.call("view_skill", {"name": NAME, "path": "references/rules.md"})
-    assert (still.version, still.content) == (1, "Rules of at first.\n")
-    assert run_script(tmp_path) == "tidied at first table.csv\n"
-
-    assert f"- **{NAME}** (v:2): Tidies tables, better." in skills.instructions()
-    stale = skills.stale()
-    assert {name: (each.loaded, each.listed) for name, each in stale.items()} == {NAME: (1, 2)}
-    kept = json.loads(compact(body.text))
-    assert (kept["skillName"], kept["version"]) == (NAME, 1)
-    assert "at first" not in json.dumps(kept)
-    assert compact(rules.text) == rules.text
-
-    again = skills.call("view_skill", {"name": NAME})
-    assert again.version == 2
-    assert again.content.startswith("# Tidy, better")
-    assert run_script(tmp_path) == "tidied better table.csv\n"
-    assert skills.stale() == {}
-    assert json.loads(compact(again.text))["version"] == 2
-    assert client_output(again) == {
-        "skillName": NAME,
-        "path": None,
-        "content": "Skill activated.",
-    }
-
-    assert skills.call("view_skill", {"name": "tidy-xml"}).code == "skill_not_found"
+    task.still_has("at first", 1)
+    task.learns_of_the_new_version(first)
+    second = task.works_with("better", 2)
+    assert task.skills.stale() == {}
+    assert json.loads(compact(second.text))["version"] == 2
+    shown = {"skillName": NAME, "path": None, "content": "Skill activated."}
+    assert client_output(second) == shown
+    assert task.view(name="tidy-xml").code == "skill_not_found"
     source = "https://example.org/t"
-    assert events == [
-        SkillUse(NAME, "Tidies tables, at first.", "tidier", 1, len(body.content), source),
-        SkillUse(NAME, "Tidies tables, better.", "tidier", 2, len(again.content), source),
+    assert task.events == [
+        SkillUse(NAME, "Tidies tables, at first.", "tidier", 1, len(first.content), source),
+        SkillUse(NAME, "Tidies tables, better.", "tidier", 2, len(second.content), source),
         SkillRefused("tidy-xml", "tidier", "skill_not_found"),
     ]
     assert not (tmp_path / ".skills" / NAME / ".version").exists()

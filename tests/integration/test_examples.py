@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
@@ -92,12 +93,12 @@ class Stage:
         return Played(model.requests, done.stdout)
 
 
+@dataclass(frozen=True, slots=True)
 class Played:
     """What the model was sent, and what the program printed."""
 
-    def __init__(self, requests: list[ModelRequest], output: str) -> None:
-        self.requests = requests
-        self.output = output
+    requests: list[ModelRequest]
+    output: str
 
 
 @pytest.fixture

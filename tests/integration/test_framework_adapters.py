@@ -14,6 +14,12 @@ from local_stack.virtualenvs import ensure_environments
 if TYPE_CHECKING:
     from pathlib import Path
 
+LOOKS = (
+    "import socket; socket.create_connection(('192.0.2.1', 80), timeout=5)",
+    "import socket; socket.getaddrinfo('telemetry.example', 443)",
+    "import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 8125))",
+    "import socket, threading; threading.Thread(target=socket.gethostbyname, args=['a.b']).start()",
+)
 PROGRAMS = sorted((TESTS / "frameworks").glob("*.py"))
 
 
@@ -29,3 +35,13 @@ def test_every_check_of_a_program_passes(program: Path, tmp_path: Path) -> None:
     ]
     assert json.loads(done.stdout) == sorted(written)
     assert len(written) >= 4
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_program_that_looks_beyond_this_machine_is_ended(look: str, tmp_path: Path) -> None:
+    ensure_environments("frameworks")
+    program = tmp_path / "curious.py"
+    program.write_text(look, encoding="utf-8")
+    done = run_program(program, home=tmp_path, environment={})
+    assert "Something looked for " in done.stderr
+    assert done.returncode == 97

@@ -9,10 +9,10 @@ EXIT_STATUS = 97
 
 
 def _check(event: str, arguments: tuple[Any, ...]) -> None:
-    if event == "socket.connect":
+    if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
         address = arguments[1]
-        host = address[0] if isinstance(address, tuple) else "localhost"
-    elif event == "socket.getaddrinfo":
+        host = address[0] if isinstance(address, tuple) else None
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
         host = arguments[0]
     else:
         return

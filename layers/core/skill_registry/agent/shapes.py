@@ -57,7 +57,11 @@ def openai_result(call_id: str, answer: SkillAnswer) -> dict[str, Any]:
 
 
 def bedrock_tools(tools: Iterable[ToolDefinition]) -> dict[str, Any]:
-    """Return ``toolConfig`` of a Converse request. Converse takes no empty one: leave it out."""
+    """Return ``toolConfig`` of a Converse request.
+
+    Converse takes no empty one, and wants one where messages hold calls of tools: an agent whose
+    only tools are skills keeps the last one while no skill is listed.
+    """
     return {
         "tools": [
             {
