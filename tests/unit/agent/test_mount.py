@@ -7,12 +7,14 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from mounts import expected, files, left_over, tree
+from mounts import Watched, expected, files, left_over, tree
 
-from skill_registry.agent.mount import CopyFailed, Mount, MountChanged
+from skill_registry.agent.mount import CopyFailed, Mount, MountChanged, MountedFile
 from skill_registry.errors import FileNotFound, PathInvalid
 from skill_registry.spec.model import SkillFile
 
@@ -31,6 +33,8 @@ def test_executable_bits_are_kept_whatever_the_umask(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     folder = tmp_path / ".skills" / "a"
+    for directory in (folder.parent, folder, folder / "references/deep"):
+        assert stat.S_IMODE(directory.stat().st_mode) == 0o755
     assert stat.S_IMODE((folder / "scripts/run.py").stat().st_mode) == 0o755
     assert stat.S_IMODE((folder / "SKILL.md").stat().st_mode) == 0o644
 
@@ -88,11 +92,28 @@ def test_a_name_that_is_none_for_a_directory_is_refused(tmp_path: Path, name: st
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a\\b", "a/../../x", "%2e%2e/x", "a\0b"])
-def test_a_path_that_leaves_the_skill_is_refused(tmp_path: Path, path: str) -> None:
+def test_a_path_that_leaves_the_skill_is_refused_before_anything_is_touched(
+    tmp_path: Path, path: str
+) -> None:
     made = Mount(tmp_path)
     mounted = made.put("a", files())
-    with pytest.raises(PathInvalid):
+    watched = Watched(lambda number, name, call: call())
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(PathInvalid) as refused:
+        watched.install(patch)
         made.read(mounted, path)
+    assert refused.value.code == "skill_path_invalid"
+    assert watched.calls == 0
+
+
+@pytest.mark.parametrize("path", ["../../x", "..", "a/../../../x", "{}/x", "./SKILL.md", ""])
+def test_the_second_clamp_holds_where_the_first_was_passed(tmp_path: Path, path: str) -> None:
+    (tmp_path / "x").write_bytes(b"outside")
+    made = Mount(tmp_path)
+    mounted = made.put("a", files())
+    outside = MountedFile(sha256(b"outside").hexdigest(), len(b"outside"), executable=False)
+    forged = replace(mounted, files={path.format(tmp_path): outside})
+    assert made.changed(forged) == (path.format(tmp_path),)
+    assert made.changed(replace(mounted, name="../.skills/a")) == tuple(mounted.files)
 
 
 def test_a_path_that_is_no_file_of_the_skill_names_those_that_are(tmp_path: Path) -> None:
@@ -102,7 +123,15 @@ def test_a_path_that_is_no_file_of_the_skill_names_those_that_are(tmp_path: Path
     for path in ("out.txt", "references", "none.md"):
         with pytest.raises(FileNotFound) as refused:
             made.read(mounted, path)
-        assert "SKILL.md" in refused.value.available
+        assert refused.value.available == tuple(sorted(expected()))
+
+
+def test_at_most_twenty_paths_are_named(tmp_path: Path) -> None:
+    made = Mount(tmp_path)
+    mounted = made.put("a", [SkillFile(f"{number:02}.md", b"") for number in range(30)])
+    with pytest.raises(FileNotFound) as refused:
+        made.read(mounted, "none.md")
+    assert len(refused.value.available) == 20
 
 
 def _edit(folder: Path) -> None:
@@ -179,9 +208,10 @@ def test_a_folder_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
     workspace.mkdir()
     outside.mkdir()
     (workspace / ".skills").symlink_to(outside, target_is_directory=True)
-    with pytest.raises(CopyFailed):
+    why = r"\.skills in the workspace is a link or a file"
+    with pytest.raises(CopyFailed, match=why):
         Mount(workspace).put("a", files())
-    with pytest.raises(CopyFailed):
+    with pytest.raises(CopyFailed, match=why):
         Mount(workspace).remove("a")
     assert list(outside.iterdir()) == []
 
@@ -193,15 +223,33 @@ def test_the_workspace_itself_may_be_a_link(tmp_path: Path) -> None:
     assert tree(tmp_path / "real" / ".skills" / "a") == expected()
 
 
-@pytest.mark.parametrize("kind", ["missing", "file", "read-only"])
-def test_a_workspace_that_takes_nothing_is_told_as_such(tmp_path: Path, kind: str) -> None:
-    workspace = {"missing": tmp_path / "none", "file": tmp_path / "f", "read-only": Path("/proc")}
-    (tmp_path / "f").write_text("")
+def test_a_relative_workspace_stays_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "w").mkdir()
+    monkeypatch.chdir(tmp_path / "w")
+    made = Mount(".")
+    monkeypatch.chdir(tmp_path)
+    made.put("a", files())
+    assert tree(tmp_path / "w" / ".skills" / "a") == expected()
+
+
+@pytest.mark.parametrize("workspace", ["none", "file", "file/below", "x" * 300, "a\0b"])
+def test_a_workspace_that_cannot_be_opened_is_told_as_such(tmp_path: Path, workspace: str) -> None:
+    (tmp_path / "file").write_text("")
     with pytest.raises(CopyFailed) as refused:
-        Mount(workspace[kind]).put("a", files())
+        Mount(tmp_path / workspace).put("a", files())
     assert refused.value.code == "skill_copy_failed"
-    assert isinstance(refused.value.__cause__, OSError)
+    assert refused.value.message.startswith("`a` was not copied: ")
+    assert isinstance(refused.value.__cause__, OSError | ValueError)
     assert str(tmp_path) not in refused.value.message
+
+
+@pytest.mark.parametrize("name", ["é" * 128, "ö" * 128])
+def test_a_name_that_is_too_long_for_the_disk_leaves_nothing(tmp_path: Path, name: str) -> None:
+    with pytest.raises(CopyFailed, match="file name too long"):
+        Mount(tmp_path).put(name, files())
+    assert left_over(tmp_path) == []
 
 
 def test_removing_takes_all_of_it_and_follows_no_link(tmp_path: Path) -> None:
@@ -220,6 +268,20 @@ def test_removing_takes_all_of_it_and_follows_no_link(tmp_path: Path) -> None:
     assert left_over(tmp_path) == []
     assert canary.read_text() == "safe"
     assert tree(tmp_path / ".skills" / "b") == expected()
+
+
+def test_a_copy_that_is_nested_deeper_than_any_stack_is_removed(tmp_path: Path) -> None:
+    made = Mount(tmp_path)
+    made.put("a", files())
+    bottom = os.open(tmp_path / ".skills" / "a", os.O_RDONLY)
+    for _ in range(3_000):
+        os.mkdir("d", dir_fd=bottom)
+        below = os.open("d", os.O_RDONLY, dir_fd=bottom)
+        os.close(bottom)
+        bottom = below
+    os.close(bottom)
+    made.remove("a")
+    assert list((tmp_path / ".skills").iterdir()) == []
 
 
 def test_removing_where_nothing_was_ever_put_does_nothing(tmp_path: Path) -> None:

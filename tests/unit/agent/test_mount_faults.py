@@ -1,77 +1,140 @@
-"""A mount that is interrupted, killed, out of room, raced and shared."""
+"""A mount whose calls fail, that is interrupted, killed, out of room, and shared."""
 
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 import pytest
-from mounts import expected, files, left_over, tree
+from mounts import Watched, expected, files, left_over, tree
 
-from skill_registry.agent import clamped, mount
-from skill_registry.agent.mount import CopyFailed, Mount, MountChanged
-from skill_registry.spec.model import SkillFile
+from skill_registry.agent.mount import CopyFailed, Mount, MountChanged, MountedSkill
 
 ROOT = Path(__file__).resolve().parents[3] / "layers" / "core"
-
-WRITES = ("open", "mkdir", "write", "fchmod", "rename", "stat", "listdir", "scandir", "rmdir")
-
-
-class Failing:
-    """Makes the k-th call that touches files fail, in the modules under test alone."""
-
-    def __init__(self, at: int) -> None:
-        self.at = at
-        self.calls = 0
-
-    def __getattr__(self, name: str) -> object:
-        value = getattr(os, name)
-        if name not in (*WRITES, "unlink"):
-            return value
-
-        def call(*arguments: object, **more: object) -> object:
-            self.calls += 1
-            if self.calls == self.at:
-                raise OSError(28, "No space left on device")
-            return value(*arguments, **more)
-
-        return call
+MOST_CALLS = 400
 
 
-def test_whichever_call_fails_the_old_copy_or_the_new_one_is_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: set[str] = set()
-    for at in range(1, 400):
+class Killed(BaseException):
+    """The process is gone: from here on, no call reaches the system."""
+
+
+def _once(at: int) -> Watched:
+    def around(number: int, _: str, call: Callable[[], object]) -> object:
+        if number == at:
+            raise OSError(28, "No space left on device")
+        return call()
+
+    return Watched(around)
+
+
+def _reply_lost(at: int) -> Watched:
+    def around(number: int, name: str, call: Callable[[], object]) -> object:
+        done = call()
+        if number != at:
+            return done
+        if name == "open":
+            assert isinstance(done, int)
+            os.close(done)
+        raise OSError(5, "Input/output error")
+
+    return Watched(around)
+
+
+def _from_there_on(at: int) -> Watched:
+    def around(number: int, _: str, call: Callable[[], object]) -> object:
+        if number >= at:
+            raise OSError(30, "Read-only file system")
+        return call()
+
+    return Watched(around)
+
+
+def _interrupted(at: int) -> Watched:
+    def around(number: int, _: str, call: Callable[[], object]) -> object:
+        if number == at:
+            raise KeyboardInterrupt
+        return call()
+
+    return Watched(around)
+
+
+def _killed(at: int) -> Watched:
+    def around(number: int, _: str, call: Callable[[], object]) -> object:
+        if number >= at:
+            raise Killed
+        return call()
+
+    return Watched(around)
+
+
+# After these nothing can be put back any more: then there may be no copy, and never half of one.
+FINAL = (_from_there_on, _killed)
+FAULTS = [_once, _reply_lost, _interrupted, *FINAL]
+
+
+def _outcomes(
+    tmp_path: Path, fault: Callable[[int], Watched], action: Callable[[Mount], object]
+) -> Iterator[tuple[Path, str]]:
+    """Do it once for each call that it makes, and let that one fail; the last time, none does."""
+    for at in range(1, MOST_CALLS):
         workspace = tmp_path / str(at)
         workspace.mkdir()
         Mount(workspace).put("a", files())
-        failing = Failing(at)
-        with monkeypatch.context() as patched:
-            patched.setattr(mount, "os", failing)
-            patched.setattr(clamped, "os", failing)
+        watched = fault(at)
+        outcome = "done"
+        with pytest.MonkeyPatch.context() as patch:
+            watched.install(patch)
             try:
-                Mount(workspace).put("a", files("two"))
-                outcome = "two"
+                action(Mount(workspace))
             except CopyFailed as failure:
-                assert "no space left" in failure.message
+                assert isinstance(failure.__cause__, OSError)
                 outcome = "failed"
+            except (KeyboardInterrupt, Killed):
+                outcome = "ended"
+        yield workspace, outcome
+        if watched.calls < at:
+            assert outcome == "done"
+            return
+    pytest.fail("it makes more calls than that")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_whichever_call_of_a_put_fails_the_old_copy_or_the_new_one_is_whole(
+    tmp_path: Path, fault: Callable[[int], Watched]
+) -> None:
+    seen: set[str] = set()
+    for workspace, outcome in _outcomes(tmp_path, fault, lambda m: m.put("a", files("two"))):
         found = tree(workspace / ".skills" / "a")
-        assert found in (expected(), expected("two")), at
-        assert outcome == "failed" or found == expected("two"), at
-        Mount(workspace).put("a", files("three"))
+        assert found in (expected(), expected("two")) or (found == {} and fault in FINAL)
+        assert outcome != "done" or found == expected("two")
+        mounted = Mount(workspace).put("a", files("three"))
         assert tree(workspace / ".skills" / "a") == expected("three")
-        assert left_over(workspace) == [], at
+        assert Mount(workspace).changed(mounted) == ()
+        assert left_over(workspace) == []
         seen.add(outcome)
-        if failing.calls < at:
-            break
-    else:
-        pytest.fail("a put makes more calls than that")
-    assert seen == {"two", "failed"}
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_whichever_call_of_a_removal_fails_the_copy_is_whole_or_gone(
+    tmp_path: Path, fault: Callable[[int], Watched]
+) -> None:
+    seen: set[str] = set()
+    for workspace, outcome in _outcomes(tmp_path, fault, lambda m: m.remove("a")):
+        found = tree(workspace / ".skills" / "a")
+        assert found in (expected(), {})
+        assert outcome != "done" or (found == {} and left_over(workspace) == [])
+        Mount(workspace).remove("a")
+        assert tree(workspace / ".skills") == {}
+        assert left_over(workspace) == []
+        seen.add(outcome)
+    assert len(seen) == 2
 
 
 _PUTTER = """
@@ -79,36 +142,42 @@ import sys
 sys.path.insert(0, {root!r})
 from skill_registry.agent.mount import Mount
 from skill_registry.spec.model import SkillFile
-print("ready", flush=True)
 count = 0
 while True:
     count += 1
     Mount({workspace!r}).put("a", [
         SkillFile(f"{{n:03}}.txt", str(count).encode() * 2000) for n in range(60)
     ])
+    print(count, flush=True)
 """
 
 
+@contextmanager
+def _putter(workspace: Path) -> Iterator[IO[bytes]]:
+    """Run a process that puts copy after copy, counts them, and is killed whatever it does."""
+    script = _PUTTER.format(root=str(ROOT), workspace=str(workspace))
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 7])
 def test_a_process_that_is_killed_leaves_one_copy_or_none_and_the_next_is_whole(
-    tmp_path: Path,
+    tmp_path: Path, rounds: int
 ) -> None:
-    script = _PUTTER.format(root=str(ROOT), workspace=str(tmp_path))
-    for _ in range(5):
-        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-        while not (tmp_path / ".skills" / "a").exists():
-            assert process.poll() is None
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
-        found = tree(tmp_path / ".skills" / "a")
-        assert len(found) in (0, 60)
-        assert len(set(found.values())) <= 1
-        Mount(tmp_path).put("a", files())
-        assert tree(tmp_path / ".skills" / "a") == expected()
-        assert left_over(tmp_path) == []
-        Mount(tmp_path).remove("a")
+    with _putter(tmp_path) as counted:
+        for count in range(1, rounds + 1):
+            assert counted.readline() == b"%d\n" % count
+    found = tree(tmp_path / ".skills" / "a")
+    assert len(found) in (0, 60)
+    assert len(set(found.values())) <= 1
+    mounted = Mount(tmp_path).put("a", files())
+    assert tree(tmp_path / ".skills" / "a") == expected()
+    assert Mount(tmp_path).read(mounted, "SKILL.md") == expected()["SKILL.md"]
+    assert left_over(tmp_path) == []
 
 
 _FULL = """
@@ -121,7 +190,7 @@ from skill_registry.spec.model import SkillFile
 try:
     Mount({workspace!r}).put("a", [SkillFile("SKILL.md", b"new"), SkillFile("x", b"x" * 9000)])
 except CopyFailed as failure:
-    print(failure.code)
+    print(failure.code, failure.message)
 """
 
 
@@ -129,74 +198,61 @@ def test_where_no_more_can_be_written_the_old_copy_stays_whole(tmp_path: Path) -
     Mount(tmp_path).put("a", files())
     script = _FULL.format(root=str(ROOT), workspace=str(tmp_path))
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout == "skill_copy_failed\n", done.stderr
+    assert done.stdout.startswith("skill_copy_failed `a` was not copied: file too large"), (
+        done.stdout + done.stderr
+    )
+    assert str(tmp_path) not in done.stdout
     assert tree(tmp_path / ".skills" / "a") == expected()
     assert left_over(tmp_path) == []
 
 
+def _read_all(workspace: Path, text: str, mounted: MountedSkill) -> None:
+    for path, data in expected(text).items():
+        with suppress(MountChanged):
+            assert Mount(workspace).read(mounted, path) == data
+
+
 def test_threads_and_processes_that_put_one_skill_leave_one_copy_whole(tmp_path: Path) -> None:
-    script = _PUTTER.format(root=str(ROOT), workspace=str(tmp_path))
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
-    failures: list[BaseException] = []
+    copies: dict[str, MountedSkill] = {}
 
     def put(text: str) -> None:
-        try:
-            for _ in range(60):
-                Mount(tmp_path).put("a", files(text))
-        except BaseException as failure:
-            failures.append(failure)
+        for _ in range(60):
+            copies[text] = Mount(tmp_path).put("a", files(text))
 
-    threads = [threading.Thread(target=put, args=(text,)) for text in ("one", "two")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    process.kill()
-    process.wait()
-    assert process.stdout is not None
-    process.stdout.close()
-    assert failures == []
+    with _putter(tmp_path) as counted, ThreadPoolExecutor(2) as threads:
+        assert counted.readline() == b"1\n"
+        putting = [threads.submit(put, text) for text in ("one", "two")]
+        while not all(each.done() for each in putting):
+            for text, mounted in list(copies.items()):
+                _read_all(tmp_path, text, mounted)
+        assert [each.result() for each in putting] == [None, None]
+    found = tree(tmp_path / ".skills" / "a")
+    assert found in (expected("one"), expected("two")) or len(set(found.values())) <= 1
     Mount(tmp_path).put("a", files("three"))
     assert tree(tmp_path / ".skills" / "a") == expected("three")
     assert left_over(tmp_path) == []
 
 
-def test_a_race_with_links_leads_nowhere_else(tmp_path: Path) -> None:
-    workspace, outside = tmp_path / "workspace", tmp_path / "outside"
-    workspace.mkdir()
-    (outside / "references" / "deep").mkdir(parents=True)
-    secret = outside / "references" / "deep" / "er.md"
-    secret.write_bytes(b"more of one")
-    made = Mount(workspace)
-    mounted = made.put("a", [*files()[:1], SkillFile("references/deep/er.md", b"harmless 11")])
-    folder = workspace / ".skills" / "a"
-    stop = threading.Event()
+def test_what_a_living_process_fills_is_left_alone(tmp_path: Path) -> None:
+    put_meanwhile: list[str] = []
 
-    def swap() -> None:
-        while not stop.is_set():
-            try:
-                (folder / "references").rename(folder / "aside")
-                (folder / "references").symlink_to(outside / "references", target_is_directory=True)
-                (folder / "references").unlink()
-                (folder / "aside").rename(folder / "references")
-            except OSError:
-                continue
+    def around(_: int, name: str, call: Callable[[], object]) -> object:
+        if name == "write" and not put_meanwhile:
+            put_meanwhile.append("b")
+            subprocess.run([sys.executable, "-c", other], check=True)
+        return call()
 
-    swapper = threading.Thread(target=swap)
-    swapper.start()
-    outcomes: set[str] = set()
-    try:
-        for _ in range(2_000):
-            try:
-                data = made.read(mounted, "references/deep/er.md")
-                assert data == b"harmless 11"
-                outcomes.add("read")
-            except MountChanged:
-                outcomes.add("noticed")
-        for _ in range(100):
-            made.put("a", files("two"))
-    finally:
-        stop.set()
-        swapper.join()
-    assert outcomes == {"read", "noticed"}
-    assert tree(outside) == {"references/deep/er.md": b"more of one"}
+    other = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from skill_registry.agent.mount import Mount
+from skill_registry.spec.model import SkillFile
+Mount({str(tmp_path)!r}).put("b", [SkillFile("SKILL.md", b"b")])
+"""
+    with pytest.MonkeyPatch.context() as patch:
+        Watched(around).install(patch)
+        Mount(tmp_path).put("a", files())
+    assert put_meanwhile == ["b"]
+    assert tree(tmp_path / ".skills" / "a") == expected()
+    assert tree(tmp_path / ".skills" / "b") == {"SKILL.md": b"b"}
+    assert left_over(tmp_path) == []

@@ -98,35 +98,38 @@ def remove(parent: int, name: str) -> None:
         return
     try:
         for _ in range(_ROUNDS):
-            names = os.listdir(top)
-            if not names:
+            if not _thinned(top):
                 break
-            for each in names:
-                _flatten(top, each)
     finally:
         os.close(top)
     with suppress(FileNotFoundError):
         os.rmdir(name, dir_fd=parent)
 
 
-def _flatten(top: int, name: str) -> None:
-    """Remove a file or a directory; directories in it come to lie beside it."""
-    directory = _entered(top, name)
-    if directory is None:
-        return
-    try:
-        for each in os.listdir(directory):
-            inner = _entered(directory, each)
-            if inner is not None:
-                os.close(inner)
-                with suppress(FileNotFoundError):
-                    lifted = secrets.token_hex(8)
-                    os.rename(each, lifted, src_dir_fd=directory, dst_dir_fd=top)
-    finally:
-        os.close(directory)
-    # Who still writes there does so once less in the next round.
-    with suppress(OSError):
-        os.rmdir(name, dir_fd=top)
+def _thinned(top: int) -> bool:
+    """Remove the files and the uppermost directories; tell whether there was anything."""
+    names = os.listdir(top)
+    for name in names:
+        directory = _entered(top, name)
+        if directory is not None:
+            try:
+                _lift(directory, top)
+            finally:
+                os.close(directory)
+            # Where somebody else still writes, the next round goes on.
+            with suppress(OSError):
+                os.rmdir(name, dir_fd=top)
+    return bool(names)
+
+
+def _lift(directory: int, top: int) -> None:
+    """Remove the files of a directory; those of its directories come to lie beside it."""
+    for name in os.listdir(directory):
+        inner = _entered(directory, name)
+        if inner is not None:
+            os.close(inner)
+            with suppress(FileNotFoundError):
+                os.rename(name, secrets.token_hex(8), src_dir_fd=directory, dst_dir_fd=top)
 
 
 def _entered(parent: int, name: str) -> int | None:

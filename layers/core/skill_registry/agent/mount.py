@@ -9,12 +9,12 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import secrets
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skill_registry.agent import clamped
+from skill_registry.agent import clamped, staging
 from skill_registry.errors import FileNotFound, RegistryError
 from skill_registry.spec.files import without_sidecar
 from skill_registry.spec.names import check_path, clean_path, find_collisions, is_directory_name
@@ -25,14 +25,9 @@ if TYPE_CHECKING:
     from skill_registry.spec.model import Diagnostic, SkillFile
 
 FOLDER = ".skills"
-_STAGED, _ASIDE = ".staged-", ".aside-"
-# Each time somebody else put a copy in the same place in between.
-_ATTEMPTS = 20
 _MOST_NAMED = 20
 # What opening a link or a file as a directory says; systems differ.
 _NO_DIRECTORY = (errno.ENOTDIR, errno.ELOOP, errno.EMLINK)
-# What a rename to a name says that something has already.
-_TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 
 
 class CopyFailed(RegistryError):
@@ -73,7 +68,7 @@ class Mount:
     """
 
     def __init__(self, workspace: str | os.PathLike[str]) -> None:
-        self._workspace = os.path.abspath(workspace)
+        self._workspace = str(Path(workspace).absolute())
 
     def put(self, name: str, files: Sequence[SkillFile]) -> MountedSkill:
         """Put a skill in its place, instead of what has that name there.
@@ -85,11 +80,11 @@ class Mount:
         kept = without_sidecar(files)
         with self._failing(f"`{name}` was not copied"), self._folder(create=True) as folder:
             try:
-                with _staging(folder) as (token, target):
+                with staging.staged(folder) as (token, target):
                     _fill(target, kept)
-                    _swap(folder, token, name)
+                    staging.swap(folder, token, name)
             finally:
-                _clear_away(folder)
+                staging.clear_away(folder)
         return MountedSkill(
             name,
             f"{FOLDER}/{name}",
@@ -129,12 +124,10 @@ class Mount:
             CopyFailed: Some of it is still there.
         """
         _check(name, ())
-        aside = _ASIDE + secrets.token_hex(8)
         failing = self._failing(f"`{name}` was not removed")
         with failing, suppress(FileNotFoundError), self._folder() as folder:
-            _renamed(folder, name, aside)
-            clamped.remove(folder, aside)
-            _clear_away(folder)
+            staging.take_away(folder, name)
+            staging.clear_away(folder)
 
     def _verified(self, mounted: MountedSkill, path: str, file: MountedFile) -> bytes | None:
         *above, last = path.split("/")
@@ -169,12 +162,10 @@ class Mount:
 
     def _reason(self, error: OSError | ValueError) -> str:
         """Say why, without any path of the host."""
-        if not isinstance(error, OSError):
-            return "the path of the workspace cannot be one"
-        why = (error.strerror or str(error)).lower()
-        if error.filename == self._workspace:
+        why = str(getattr(error, "strerror", None) or error).lower()
+        if isinstance(error, OSError) and error.filename == self._workspace:
             return f"the workspace cannot be opened ({why})"
-        if error.filename == FOLDER and error.errno in _NO_DIRECTORY:
+        if isinstance(error, OSError) and error.filename == FOLDER and error.errno in _NO_DIRECTORY:
             return f"{FOLDER} in the workspace is a link or a file, and has to be a directory"
         return f"{why}, in {FOLDER}/ of the workspace"
 
@@ -190,97 +181,8 @@ def _check(name: str, files: Sequence[SkillFile]) -> None:
         raise CopyFailed(f"`{name}` cannot be copied: {found[0].message}")
 
 
-@contextmanager
-def _staging(folder: int) -> Iterator[tuple[str, int]]:
-    """Make a directory to fill and hold it, so that nobody clears it away; yield its token too.
-
-    The system lets go of it when the process dies, however it does.
-    """
-    # Not there on Windows, where nothing gets here.
-    import fcntl
-
-    for _ in range(_ATTEMPTS):
-        token = secrets.token_hex(8)
-        os.mkdir(_STAGED + token, 0o755, dir_fd=folder)
-        with suppress(FileNotFoundError), clamped.opened(_STAGED + token, folder) as target:
-            fcntl.flock(target, fcntl.LOCK_EX)
-            # Somebody may have taken it for a leftover until it was held.
-            if _is_there(folder, _STAGED + token):
-                yield token, target
-                return
-    raise OSError("somebody else keeps clearing it away")
-
-
 def _fill(target: int, files: Sequence[SkillFile]) -> None:
     for file in files:
         *above, last = file.path.split("/")
         with clamped.descended(target, above, create=True) as parent:
             clamped.write(parent, last, file.data, int(file.mode, 8))
-
-
-def _swap(folder: int, token: str, name: str) -> None:
-    """Rename a filled directory to its place; what is there goes aside, and back on failure."""
-    for attempt in range(_ATTEMPTS):
-        try:
-            _renamed(folder, name, f"{_ASIDE}{token}-{attempt}")
-            os.rename(_STAGED + token, name, src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException as failure:
-            # Another copy may have come in between; it goes aside in its turn.
-            if isinstance(failure, OSError) and failure.errno in _TAKEN:
-                continue
-            _put_back(folder, token, name, attempt)
-            raise
-        return
-    _put_back(folder, token, name, _ATTEMPTS - 1)
-    raise OSError("somebody else keeps writing it")
-
-
-def _put_back(folder: int, token: str, name: str, attempt: int) -> None:
-    """Give its place back to what went aside last, unless there is something again."""
-    for last in range(attempt, -1, -1):
-        with suppress(OSError):
-            if _is_there(folder, name) or _renamed(folder, f"{_ASIDE}{token}-{last}", name):
-                return
-
-
-def _renamed(folder: int, name: str, to: str) -> bool:
-    """Rename what has a name, and tell whether there was anything."""
-    try:
-        os.rename(name, to, src_dir_fd=folder, dst_dir_fd=folder)
-    except FileNotFoundError:
-        return False
-    return True
-
-
-def _is_there(folder: int, name: str) -> bool:
-    try:
-        os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    return True
-
-
-def _clear_away(folder: int) -> None:
-    """Remove what is of no use any more: old copies, and what crashes left half filled.
-
-    What cannot be removed stays, and costs nobody anything. An old copy may be needed again until
-    its successor is in its place.
-    """
-    with suppress(OSError):
-        left = os.listdir(folder)
-        for name in left:
-            if name.startswith(_STAGED):
-                _remove_unless_held(folder, name)
-        for name in left:
-            token = name.removeprefix(_ASIDE).partition("-")[0]
-            if name.startswith(_ASIDE) and not _is_there(folder, _STAGED + token):
-                with suppress(OSError):
-                    clamped.remove(folder, name)
-
-
-def _remove_unless_held(folder: int, name: str) -> None:
-    import fcntl
-
-    with suppress(OSError), clamped.opened(name, folder) as target:
-        fcntl.flock(target, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        clamped.remove(folder, name)
