@@ -33,6 +33,15 @@ def _once(at: int) -> Watched:
     return Watched(around)
 
 
+def _vanished(at: int) -> Watched:
+    def around(number: int, _: str, call: Callable[[], object]) -> object:
+        if number == at:
+            raise FileNotFoundError(2, "No such file or directory")
+        return call()
+
+    return Watched(around)
+
+
 def _reply_lost(at: int) -> Watched:
     def around(number: int, name: str, call: Callable[[], object]) -> object:
         done = call()
@@ -104,7 +113,7 @@ def _outcomes(
     pytest.fail("it makes more calls than that")
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", [*FAULTS, _vanished])
 def test_whichever_call_of_a_put_fails_the_old_copy_or_the_new_one_is_whole(
     tmp_path: Path, fault: Callable[[int], Watched]
 ) -> None:

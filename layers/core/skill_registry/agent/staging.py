@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from skill_registry.agent import clamped
@@ -33,9 +33,13 @@ def staged(folder: int) -> Iterator[tuple[str, int]]:
     for _ in range(_ATTEMPTS):
         token = secrets.token_hex(8)
         os.mkdir(_STAGED + token, 0o700, dir_fd=folder)
-        with suppress(FileNotFoundError), clamped.opened(_STAGED + token, folder) as target:
+        with ExitStack() as opened:
+            # Somebody may have taken it for a leftover until it is held.
+            try:
+                target = opened.enter_context(clamped.opened(_STAGED + token, folder))
+            except FileNotFoundError:
+                continue
             fcntl.flock(target, fcntl.LOCK_EX)
-            # Somebody may have taken it for a leftover until it was held.
             if not _is_there(folder, _STAGED + token):
                 continue
             os.fchmod(target, 0o755)
