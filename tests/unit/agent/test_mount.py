@@ -186,6 +186,17 @@ def test_a_change_is_noticed_and_the_next_copy_is_whole(
     assert left_over(tmp_path) == []
 
 
+@pytest.mark.parametrize(("put", "found"), [(b"", b"x"), (b"x", b""), (b"xy", b"xyz")])
+def test_other_bytes_are_noticed_whatever_their_number(
+    tmp_path: Path, put: bytes, found: bytes
+) -> None:
+    made = Mount(tmp_path)
+    mounted = made.put("a", [SkillFile("SKILL.md", b"body"), SkillFile("data.txt", put)])
+    assert made.read(mounted, "data.txt") == put
+    (tmp_path / ".skills/a/data.txt").write_bytes(found)
+    assert made.changed(mounted) == ("data.txt",)
+
+
 def test_a_script_that_lost_its_bit_is_changed_and_one_that_got_it_is_not(tmp_path: Path) -> None:
     made = Mount(tmp_path)
     mounted = made.put("a", files())

@@ -265,3 +265,23 @@ Mount({str(tmp_path)!r}).put("b", [SkillFile("SKILL.md", b"b")])
     assert tree(tmp_path / ".skills" / "a") == expected()
     assert tree(tmp_path / ".skills" / "b") == {"SKILL.md": b"b"}
     assert left_over(tmp_path) == []
+
+
+def test_an_old_copy_that_may_be_needed_again_is_not_cleared_away(tmp_path: Path) -> None:
+    Mount(tmp_path).put("a", files())
+    renames = 0
+
+    def around(_: int, name: str, call: Callable[[], object]) -> object:
+        nonlocal renames
+        renames += name == "rename"
+        if name == "rename" and renames == 2:
+            Mount(tmp_path).put("b", files())
+            raise OSError(5, "Input/output error")
+        return call()
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(CopyFailed):
+        Watched(around).install(patch)
+        Mount(tmp_path).put("a", files("two"))
+    assert tree(tmp_path / ".skills" / "a") == expected()
+    assert tree(tmp_path / ".skills" / "b") == expected()
+    assert left_over(tmp_path) == []

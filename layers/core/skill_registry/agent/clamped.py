@@ -66,23 +66,19 @@ def write(parent: int, name: str, data: bytes, mode: int) -> None:
 
 
 def read(parent: int, name: str, size: int) -> tuple[bytes, bool]:
-    """Return a regular file's bytes, and whether its owner may run it.
+    """Return the bytes of a regular file of that size, and whether its owner may run it.
 
-    A file of another size is not read: it comes back empty.
+    Anything else is not read. What grows meanwhile comes back with one byte more.
     """
     descriptor = os.open(_inner(name), _READ, dir_fd=parent)
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "It is no file")
-        executable = bool(status.st_mode & stat.S_IXUSR)
-        if status.st_size != size:
-            return b"", executable
-        # It may grow meanwhile.
+        if not stat.S_ISREG(status.st_mode) or status.st_size != size:
+            raise OSError(errno.EINVAL, "It is no file of that size")
         data = b""
         while len(data) <= size and (chunk := os.read(descriptor, size + 1 - len(data))):
             data += chunk
-        return data, executable
+        return data, bool(status.st_mode & stat.S_IXUSR)
     finally:
         os.close(descriptor)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LARGEST_PAGE = 500
 # A catalog that changes between two pages makes the next cursor one of another listing.
 _ATTEMPTS = 5
+_MOST_LISTINGS = 64
 _CURSOR_INVALID = "cursor_invalid"
 # Of the store, for a URL that has expired.
 _EXPIRED = 403
@@ -50,6 +51,8 @@ class ReadingCalls(Wire):
                 if problem.code != _CURSOR_INVALID:
                     raise
                 continue
+            while len(self._listings) >= _MOST_LISTINGS:
+                self._listings.pop(next(iter(self._listings)), None)
             self._listings[query] = (first, whole)
             return whole
         raise AnswerInvalid("The registry's catalog changes faster than its pages can be read.")

@@ -1,0 +1,197 @@
+"""The calls that read, sync and async alike: pages, filters, retries, large files."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterator
+from typing import cast
+
+import pytest
+from loopback import QUICK, Fault, Loopback
+from toolkit import KINDS, Awaited, publish
+
+from skill_registry.agent import reading_calls
+from skill_registry.agent.async_client import AsyncRegistryClient
+from skill_registry.agent.client import RegistryClient
+from skill_registry.agent.problems import AnswerInvalid, RegistryProblem, TransferFailed
+from skill_registry.agent.source import SkillQuery
+
+NAMES = ["ant", "bee", "cow", "dog", "elk"]
+
+
+@pytest.fixture(params=KINDS)
+def reader(
+    registry: Loopback, naps: list[float], request: pytest.FixtureRequest
+) -> Iterator[RegistryClient]:
+    if request.param == "sync":
+        with RegistryClient(registry.url, retry=QUICK, sleep=naps.append) as client:
+            yield client
+        return
+
+    async def nap(seconds: float) -> None:
+        naps.append(seconds)
+
+    with asyncio.Runner() as runner:
+        made = AsyncRegistryClient(registry.url, retry=QUICK, sleep=nap)
+        yield cast(RegistryClient, Awaited(made, runner))
+        runner.run(made.aclose())
+
+
+@pytest.fixture
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading_calls, "LARGEST_PAGE", 2)
+
+
+def test_a_whole_listing_is_every_page_and_unchanged_one_304(
+    registry: Loopback, reader: RegistryClient, small_pages: None
+) -> None:
+    for name in NAMES:
+        registry.house.publish(name)
+    whole = reader.list_all()
+    assert [skill.name for skill in whole.skills] == NAMES
+    assert len(registry.requests) == 3
+    registry.requests.clear()
+    assert reader.list_all() is whole
+    assert registry.seen() == ["GET /skills"]
+    registry.requests.clear()
+    registry.house.publish("elk", "two")
+    assert [skill.version for skill in reader.list_all().skills] == [1, 1, 1, 1, 2]
+    assert len(registry.requests) == 3
+
+
+def test_a_catalog_that_changes_between_pages_is_read_from_the_start(
+    registry: Loopback,
+    reader: RegistryClient,
+    small_pages: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in NAMES:
+        registry.house.publish(name)
+    real, count = registry.answer, 0
+
+    def answer(request: object) -> object:
+        nonlocal count
+        count += 1
+        if count == 2:
+            registry.house.publish("ant", "two")
+        return real(request)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(registry, "answer", answer)
+    whole = reader.list_all()
+    assert {skill.name: skill.version for skill in whole.skills} == {
+        **dict.fromkeys(NAMES, 1),
+        "ant": 2,
+    }
+
+
+def test_a_catalog_that_never_stands_still_ends_as_an_error(
+    registry: Loopback,
+    reader: RegistryClient,
+    small_pages: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in NAMES:
+        registry.house.publish(name)
+    real = registry.answer
+
+    def answer(request: object) -> object:
+        registry.house.publish("ant", "again")
+        return real(request)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(registry, "answer", answer)
+    with pytest.raises(AnswerInvalid, match="faster"):
+        reader.list_all()
+
+
+def test_other_questions_are_remembered_apart(registry: Loopback, reader: RegistryClient) -> None:
+    publish(registry, "mine", {"SKILL.md": "---\nname: mine\ndescription: M.\nagents: [a]\n---\nB"})
+    assert len(reader.list_all().skills) == 1
+    assert reader.list_all(SkillQuery(agent="b")).skills == ()
+    assert len(reader.list_all(SkillQuery(agent="a")).skills) == 1
+    assert reader.list_all(SkillQuery(agent="b")).skills == ()
+
+
+def test_every_member_of_a_question_is_sent(registry: Loopback, reader: RegistryClient) -> None:
+    query = SkillQuery(("system",), "review", "ultra", ("a", "b"), "zh")
+    reader.list_skills(query=query, words="do thing", at_least={"system": 0}, limit=5)
+    assert registry.targets[-1] == (
+        "/skills?scope=system&agent=review&tier=ultra&tools=a&tools=b&lang=zh&q=do%20thing"
+        "&min_catalog_version=system%3A0&limit=5"
+    )
+    reader.list_skills(query=SkillQuery(agent="", tools=()))
+    assert registry.targets[-1] == "/skills?agent=&tools="
+    reader.check({"none": 1}, query=SkillQuery(("system",), "review"))
+    assert registry.targets[-1] == "/check?scope=system&agent=review"
+
+
+def test_a_search_finds_the_best_first(registry: Loopback, reader: RegistryClient) -> None:
+    for name in ("tables", "pictures"):
+        registry.house.publish(name, description=f"Tidies {name}.")
+    assert [skill.name for skill in reader.list_skills(words="tabl").skills] == ["tables"]
+
+
+def test_a_busy_registry_is_asked_again_when_it_said(
+    registry: Loopback, reader: RegistryClient, naps: list[float]
+) -> None:
+    registry.house.publish("ant")
+    registry.faults.append(Fault("GET /skills/ant", 503, {"retry-after": "7"}))
+    assert reader.view_skill("ant").version == 1
+    assert naps == [7.0]
+
+
+def test_a_registry_that_stays_busy_is_a_problem_with_its_code(
+    registry: Loopback, reader: RegistryClient
+) -> None:
+    body = b'{"status": 503, "code": "store_unavailable", "detail": "The store is away."}'
+    registry.faults.extend(Fault("GET /skills", 503, {}, body) for _ in range(4))
+    with pytest.raises(RegistryProblem) as refused:
+        reader.list_all()
+    assert refused.value.code == "store_unavailable"
+
+
+def test_a_file_that_is_too_large_for_an_answer_comes_out_of_the_bundle(
+    registry: Loopback, reader: RegistryClient
+) -> None:
+    large = random.Random(1).randbytes(3 * 1024 * 1024).hex()
+    skill_md = "---\nname: ant\ndescription: A.\n---\nB\n"
+    publish(registry, "ant", {"SKILL.md": skill_md, "large.txt": large})
+    view = reader.view_skill("ant", "large.txt")
+    assert view.data == large.encode()
+    assert registry.seen()[-1] == "GET /s3"
+
+
+def test_a_store_that_refuses_twice_is_a_failed_transfer(
+    registry: Loopback, reader: RegistryClient
+) -> None:
+    registry.house.publish("ant")
+    registry.faults.extend([Fault("GET /s3/", 403), Fault("GET /s3/", 403)])
+    with pytest.raises(TransferFailed) as refused:
+        reader.load_skill("ant")
+    assert refused.value.status == 403
+    assert registry.seen().count("GET /skills/ant/bundle") == 2
+
+
+def test_a_bundle_that_is_no_archive_is_no_answer_of_a_registry(
+    registry: Loopback, reader: RegistryClient
+) -> None:
+    registry.house.publish("ant")
+    digest = "3608bca1e44ea6c4d268eb6db02260269892c0b42b86bbf1e77a6fa16c3c9282"
+    link = f'"url": "{registry.url}/s3/0", "sha256": "{digest}", "size": 3, "expires": 300'
+    bundle = f'{{"name": "ant", "scope": "system", "version": 1, {link}}}'.encode()
+    registry.faults.append(Fault("GET /skills/ant/bundle", 200, {}, bundle))
+    registry.faults.append(Fault("GET /s3/", 200, {}, b"xyz"))
+    with pytest.raises(AnswerInvalid, match="no archive"):
+        reader.load_skill("ant")
+
+
+def test_an_async_client_pages_through_a_listing(registry: Loopback) -> None:
+    for name in NAMES:
+        registry.house.publish(name)
+
+    async def collect() -> list[str]:
+        async with AsyncRegistryClient(registry.url) as client:
+            pages = [page async for page in client.list_pages(limit=2)]
+            return [skill.name for page in pages for skill in page.skills]
+
+    assert asyncio.run(collect()) == NAMES
