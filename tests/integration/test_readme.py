@@ -147,7 +147,8 @@ def test_the_python_example_works(server: ServerProcess, checkout: Path) -> None
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    assert "- **pr-description** (v:1): " in done.stdout
+    assert "SkillUse(skill='test-driven-development'" in done.stdout
+    assert ".skills/test-driven-development {" in done.stdout
 
 
 def test_what_is_run_elsewhere_is_really_in_the_readme() -> None:

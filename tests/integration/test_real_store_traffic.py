@@ -42,4 +42,4 @@ def test_no_answer_is_a_5xx_and_no_version_goes_backwards_for_any_client(
     seen = run(urls, CLIENTS, SECONDS)
     assert seen.violations == ()
     # Fewer answers than there are kinds of calls would prove nothing.
-    assert seen.statuses.total() > 10 * len(CALLS)
+    assert seen.statuses.total() > 3 * len(CALLS)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from loopback import QUICK, Loopback
-from toolkit import KINDS, Agents
+from toolkit import KINDS, Agents, Awaited
 
+from skill_registry.agent.async_client import AsyncRegistryClient
 from skill_registry.agent.client import RegistryClient
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 @pytest.fixture
@@ -30,6 +33,35 @@ def naps() -> list[float]:
 def client(registry: Loopback, naps: list[float]) -> Iterator[RegistryClient]:
     with RegistryClient(registry.url, retry=QUICK, sleep=naps.append) as made:
         yield made
+
+
+@pytest.fixture(params=KINDS)
+def connect(
+    registry: Loopback, naps: list[float], request: pytest.FixtureRequest
+) -> Iterator[Callable[..., RegistryClient]]:
+    """What makes clients of the registry, sync ones or async ones; none really sleeps."""
+
+    async def nap(seconds: float) -> None:
+        naps.append(seconds)
+
+    with ExitStack() as stack:
+        runner = stack.enter_context(asyncio.Runner())
+
+        def make(**options: Any) -> RegistryClient:
+            if request.param == "sync":
+                client = RegistryClient(registry.url, retry=QUICK, sleep=naps.append, **options)
+                return stack.enter_context(client)
+            made = AsyncRegistryClient(registry.url, retry=QUICK, sleep=nap, **options)
+            stack.callback(lambda: runner.run(made.aclose()))
+            return cast(RegistryClient, Awaited(made, runner))
+
+        yield make
+
+
+@pytest.fixture
+def reader(connect: Callable[..., RegistryClient]) -> RegistryClient:
+    """A client that only reads, sync or async."""
+    return connect()
 
 
 @pytest.fixture(params=KINDS)

@@ -5,28 +5,29 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import logging
-import sys
+import itertools
+import threading
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 import httpx
 import pytest
+from botocore.credentials import Credentials
 from botocore.session import Session
-from loopback import QUICK, Fault, Loopback
+from loopback import Fault, Loopback
 
 from skill_registry.agent.async_client import AsyncRegistryClient
 from skill_registry.agent.auth import BearerToken, SigV4
 from skill_registry.agent.client import RegistryClient
 from skill_registry.agent.problems import RegistryProblem
 from skill_registry.agent.source import SkillQuery
-from skill_registry.errors import RequestInvalid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from local_stack.http_events import Request
 
+Connect = Callable[..., RegistryClient]
 KEY, SECRET, TOKEN = "AKIDEXAMPLE", "a-very-secret-key", "a-session-token"
 REGION = "eu-central-1"
 
@@ -35,6 +36,28 @@ def session(token: str | None = TOKEN) -> Session:
     made = Session()
     made.set_credentials(KEY, SECRET, token)
     return made
+
+
+class Renewing:
+    """A session whose credentials are other ones each time, as those of a role are at last."""
+
+    def __init__(self, fetch: Callable[[], object] = lambda: None) -> None:
+        self._fetch = fetch
+        self._count = itertools.count(1)
+
+    def get_credentials(self) -> Credentials:
+        self._fetch()
+        number = next(self._count)
+        return Credentials(f"key-{number}", SECRET, f"token-{number}")
+
+
+def sent(registry: Loopback) -> list[tuple[Request, str]]:
+    """Return every request with its target as it came over the wire."""
+    return list(zip(registry.requests, registry.targets, strict=True))
+
+
+def sent_tokens(registry: Loopback) -> list[str]:
+    return [dict(request.headers)["authorization"] for request in registry.requests]
 
 
 def verify(request: Request, target: str) -> None:
@@ -89,79 +112,72 @@ def _signature(text: str, scope: tuple[str, ...]) -> str:
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
 
-@pytest.fixture
-def calls_of(registry: Loopback) -> Callable[[httpx.Auth], list[tuple[Request, str]]]:
-    """Call a registry in every way with some auth; return its requests and their targets."""
-
-    def call(auth: httpx.Auth) -> list[tuple[Request, str]]:
-        registry.house.publish("notes")
-        query = SkillQuery(scopes=("system", "team-a"), agent="rev iew/é~*", tier="ultra")
-        with RegistryClient(registry.url, auth=auth, retry=QUICK) as client:
-            client.list_skills(limit=1, words="does thing")
-            client.list_all(SkillQuery(agent="review", tools=("a", "b")))
-            client.check({"notes": 1})
-            client.load_skill("notes")
-            client.view_skill("notes", "SKILL.md", 1)
-            with pytest.raises(RegistryProblem):
-                client.view_skill("no.such", query=query)
-        made = zip(registry.requests, registry.targets, strict=True)
-        return [(request, target) for request, target in made if "/s3/" not in target]
-
-    return call
-
-
-@pytest.mark.parametrize("token", [None, TOKEN], ids=["long-lived", "temporary"])
 def test_every_request_to_the_registry_carries_a_signature_of_exactly_itself(
-    calls_of: Callable[[httpx.Auth], list[tuple[Request, str]]], token: str | None
+    registry: Loopback, connect: Connect
 ) -> None:
-    made = calls_of(SigV4(REGION, session=session(token)))
+    registry.house.publish("notes")
+    query = SkillQuery(scopes=("system", "team-a"), agent="rev iew/é~*", tier="ultra")
+    client = connect(auth=SigV4(REGION, session=session()))
+    client.list_skills(limit=1, words="does thing")
+    client.list_all(SkillQuery(agent="review", tools=("b", "a", "b(c:*)")))
+    client.check({"notes": 1})
+    client.load_skill("notes")
+    client.view_skill("notes", "SKILL.md", 1)
+    with pytest.raises(RegistryProblem):
+        client.view_skill("no.such", query=query)
+    made = [each for each in sent(registry) if "/s3/" not in each[1]]
     assert len(made) == 6
     assert "no%2Esuch" in made[-1][1]
     for request, target in made:
         verify(request, target)
-        assert dict(request.headers).get("x-amz-security-token") == token
+        assert dict(request.headers)["x-amz-security-token"] == TOKEN
 
 
-def test_the_store_is_sent_neither_signature_nor_token(registry: Loopback) -> None:
+def test_a_verifier_of_our_own_notices_what_a_signature_does_not_cover(
+    registry: Loopback, connect: Connect
+) -> None:
     registry.house.publish("notes")
-    for auth in (SigV4(REGION, session=session()), BearerToken("secret-token")):
-        with RegistryClient(registry.url, auth=auth) as client:
-            client.load_skill("notes")
-    transfers = [dict(r.headers) for r in registry.requests if r.path.startswith("/s3/")]
-    assert len(transfers) == 2
-    assert all(not {"authorization", "x-amz-security-token"} & set(each) for each in transfers)
+    connect(auth=SigV4(REGION, session=session())).check({"notes": 1})
+    ((request, target),) = sent(registry)
+    verify(request, target)
+    for other, where in (
+        (request, f"{target}?scope=x"),
+        (replace(request, body=request.body + b" "), target),
+        (replace(request, method="GET"), target),
+    ):
+        with pytest.raises(AssertionError):
+            verify(other, where)
 
 
-def test_an_async_client_signs_alike(registry: Loopback) -> None:
+def test_credentials_without_a_session_token_sign_too(registry: Loopback, connect: Connect) -> None:
+    connect(auth=SigV4(REGION, session=session(None))).list_all()
+    ((request, target),) = sent(registry)
+    verify(request, target)
+    assert "x-amz-security-token" not in dict(request.headers)
+
+
+@pytest.mark.parametrize(
+    "auth", [SigV4(REGION, session=session()), BearerToken("secret-token")], ids=["aws", "token"]
+)
+def test_the_store_is_sent_neither_signature_nor_token(
+    registry: Loopback, connect: Connect, auth: httpx.Auth
+) -> None:
     registry.house.publish("notes")
-
-    async def call() -> None:
-        auth = SigV4(REGION, session=session())
-        async with AsyncRegistryClient(registry.url, auth=auth) as client:
-            await client.list_all()
-            await client.check({"notes": 1})
-
-    asyncio.run(call())
-    assert [request.method for request in registry.requests] == ["GET", "POST"]
-    for request, target in zip(registry.requests, registry.targets, strict=True):
-        verify(request, target)
+    connect(auth=auth).load_skill("notes")
+    call, transfer = (dict(request.headers) for request in registry.requests)
+    assert "authorization" in call
+    assert not {"authorization", "x-amz-security-token"} & set(transfer)
 
 
-def test_every_attempt_is_signed_anew(registry: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
-    signed: list[httpx.Request] = []
-    real = SigV4._sign
-
-    def note(auth: SigV4, request: httpx.Request) -> None:
-        signed.append(request)
-        real(auth, request)
-
-    monkeypatch.setattr(SigV4, "_sign", note)
+def test_every_attempt_is_signed_anew_with_the_credentials_of_then(
+    registry: Loopback, connect: Connect
+) -> None:
     registry.faults.append(Fault("GET /skills", 503, {"retry-after": "0"}))
-    auth = SigV4(REGION, session=session())
-    with RegistryClient(registry.url, auth=auth, retry=QUICK, sleep=lambda _: None) as client:
-        client.list_all()
-    assert len(signed) == 2
-    assert signed[0] is not signed[1]
+    session = Renewing()
+    connect(auth=SigV4(REGION, session=session)).list_all()
+    made = [dict(request.headers) for request in registry.requests]
+    assert [each["x-amz-security-token"] for each in made] == ["token-1", "token-2"]
+    assert all(f"Credential=key-{n}/" in made[n - 1]["authorization"] for n in (1, 2))
 
 
 def test_the_region_is_that_of_the_address() -> None:
@@ -175,74 +191,61 @@ def test_the_region_is_that_of_the_address() -> None:
         assert f"/{region}/execute-api/aws4_request" in request.headers["authorization"]
 
 
-def test_without_region_or_credentials_the_reason_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: object
+def test_a_token_is_sent_and_asked_for_again_once_where_it_is_refused(
+    registry: Loopback, connect: Connect
 ) -> None:
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", f"{tmp_path}/config")
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", f"{tmp_path}/credentials")
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    request = httpx.Request("GET", "https://registry.example.com/skills")
-    with pytest.raises(RequestInvalid) as refused:
-        next(SigV4(session=session()).auth_flow(request))
-    assert refused.value.code == "region_missing"
-    with pytest.raises(RequestInvalid) as refused:
-        next(SigV4("eu-west-1").auth_flow(request))
-    assert refused.value.code == "credentials_missing"
-
-
-def test_without_botocore_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "botocore.auth", None)
-    with pytest.raises(RequestInvalid, match=r"skill-registry\[aws\]") as refused:
-        next(SigV4("eu-west-1").auth_flow(httpx.Request("GET", "https://r.example.com")))
-    assert refused.value.code == "aws_extra_missing"
-
-
-def test_a_token_is_sent_and_asked_for_again_once_where_it_is_refused(registry: Loopback) -> None:
     tokens = iter(["old", "new", "newer"])
     registry.faults.append(Fault("GET /skills", 401))
-    with RegistryClient(registry.url, auth=BearerToken(lambda: next(tokens))) as client:
-        client.list_all()
-    sent = [dict(request.headers)["authorization"] for request in registry.requests]
-    assert sent == ["Bearer old", "Bearer new"]
+    connect(auth=BearerToken(lambda: next(tokens))).list_all()
+    assert sent_tokens(registry) == ["Bearer old", "Bearer new"]
 
 
-def test_a_fixed_token_is_not_sent_twice(registry: Loopback) -> None:
+def test_a_token_that_is_refused_again_is_not_asked_for_a_third_time(
+    registry: Loopback, connect: Connect
+) -> None:
+    tokens = iter(["old", "new", "newer"])
+    registry.faults += [Fault("GET /skills", 401)] * 3
+    with pytest.raises(RegistryProblem) as refused:
+        connect(auth=BearerToken(lambda: next(tokens))).list_all()
+    assert refused.value.code == "unauthenticated"
+    assert sent_tokens(registry) == ["Bearer old", "Bearer new"]
+
+
+@pytest.mark.parametrize("token", ["fixed", lambda: "fixed"], ids=["text", "callable"])
+def test_the_same_token_is_not_sent_twice(
+    registry: Loopback, connect: Connect, token: str | Callable[[], str]
+) -> None:
     registry.faults.append(Fault("GET /skills", 401))
-    with (
-        RegistryClient(registry.url, auth=BearerToken("fixed")) as client,
-        pytest.raises(RegistryProblem, match="401"),
-    ):
-        client.list_all()
+    with pytest.raises(RegistryProblem, match="401"):
+        connect(auth=BearerToken(token)).list_all()
     assert len(registry.requests) == 1
 
 
-@pytest.mark.parametrize("kind", ["sync", "async"])
-def test_no_log_line_and_no_error_shows_a_token_or_a_signed_url(
-    registry: Loopback, caplog: pytest.LogCaptureFixture, kind: str
+@pytest.mark.parametrize("token", ["fixed\n", lambda: " fixed\r\n"], ids=["text", "callable"])
+def test_a_token_may_end_with_a_line_as_files_do(
+    registry: Loopback, connect: Connect, token: str | Callable[[], str]
 ) -> None:
-    registry.house.publish("notes")
-    caplog.set_level(logging.DEBUG)
-    auth = BearerToken("secret-token")
-    registry.faults.append(Fault("GET /s3/", 403))
-    registry.faults.append(Fault("GET /s3/", 403))
-    told = ""
-    try:
-        if kind == "sync":
-            with RegistryClient(registry.url, auth=auth) as client:
-                client.load_skill("notes")
-        else:
+    connect(auth=BearerToken(token)).list_all()
+    assert sent_tokens(registry) == ["Bearer fixed"]
 
-            async def load() -> None:
-                async with AsyncRegistryClient(registry.url, auth=auth) as client:
-                    await client.load_skill("notes")
 
-            asyncio.run(load())
-    except Exception as error:
-        told = f"{error!r} {error}"
-    assert "transfer" in told or "store" in told
-    for text in (caplog.text, told, repr(auth)):
-        assert "secret-token" not in text
-        assert "a-secret" not in text
-    assert "/s3/" in caplog.text
+@pytest.mark.parametrize("kind", ["token", "aws"])
+def test_an_async_client_lets_others_go_on_while_credentials_are_fetched(
+    registry: Loopback, kind: str
+) -> None:
+    others = threading.Event()
+
+    def fetch() -> str:
+        assert others.wait(30)
+        return "token"
+
+    async def go_on() -> None:
+        others.set()
+
+    async def both() -> None:
+        auth = BearerToken(fetch) if kind == "token" else SigV4(REGION, session=Renewing(fetch))
+        async with AsyncRegistryClient(registry.url, auth=auth) as client:
+            await asyncio.gather(client.list_all(), go_on())
+
+    asyncio.run(both())
+    assert len(registry.requests) == 1

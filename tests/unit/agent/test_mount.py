@@ -120,7 +120,7 @@ def test_a_path_that_is_no_file_of_the_skill_names_those_that_are(tmp_path: Path
     made = Mount(tmp_path)
     mounted = made.put("a", files())
     (tmp_path / ".skills/a/out.txt").write_text("output")
-    for path in ("out.txt", "references", "none.md"):
+    for path in ("out.txt", "references", "none.md", ".version", "references/.version"):
         with pytest.raises(FileNotFound) as refused:
             made.read(mounted, path)
         assert refused.value.available == tuple(sorted(expected()))
@@ -197,6 +197,14 @@ def test_other_bytes_are_noticed_whatever_their_number(
     assert made.changed(mounted) == ("data.txt",)
 
 
+def test_a_pipe_in_place_of_an_empty_file_is_noticed(tmp_path: Path) -> None:
+    made = Mount(tmp_path)
+    mounted = made.put("a", [SkillFile("data.txt", b"")])
+    (tmp_path / ".skills/a/data.txt").unlink()
+    os.mkfifo(tmp_path / ".skills/a/data.txt")
+    assert made.changed(mounted) == ("data.txt",)
+
+
 def test_a_script_that_lost_its_bit_is_changed_and_one_that_got_it_is_not(tmp_path: Path) -> None:
     made = Mount(tmp_path)
     mounted = made.put("a", files())
@@ -219,7 +227,7 @@ def test_a_folder_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
     workspace.mkdir()
     outside.mkdir()
     (workspace / ".skills").symlink_to(outside, target_is_directory=True)
-    why = r"\.skills in the workspace is a link or a file"
+    why = r"\.skills is a link or a file"
     with pytest.raises(CopyFailed, match=why):
         Mount(workspace).put("a", files())
     with pytest.raises(CopyFailed, match=why):
@@ -251,7 +259,7 @@ def test_a_workspace_that_cannot_be_opened_is_told_as_such(tmp_path: Path, works
     with pytest.raises(CopyFailed) as refused:
         Mount(tmp_path / workspace).put("a", files())
     assert refused.value.code == "skill_copy_failed"
-    assert refused.value.message.startswith("`a` was not copied: ")
+    assert refused.value.message.startswith("`a` was not copied to .skills/ in the workspace: ")
     assert isinstance(refused.value.__cause__, OSError | ValueError)
     assert str(tmp_path) not in refused.value.message
 
@@ -285,7 +293,7 @@ def test_a_copy_that_is_nested_deeper_than_any_stack_is_removed(tmp_path: Path) 
     made = Mount(tmp_path)
     made.put("a", files())
     bottom = os.open(tmp_path / ".skills" / "a", os.O_RDONLY)
-    for _ in range(3_000):
+    for _ in range(1_500):
         os.mkdir("d", dir_fd=bottom)
         below = os.open("d", os.O_RDONLY, dir_fd=bottom)
         os.close(bottom)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -207,9 +208,9 @@ def test_where_no_more_can_be_written_the_old_copy_stays_whole(tmp_path: Path) -
     Mount(tmp_path).put("a", files())
     script = _FULL.format(root=str(ROOT), workspace=str(tmp_path))
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout.startswith("skill_copy_failed `a` was not copied: file too large"), (
-        done.stdout + done.stderr
-    )
+    assert done.stdout.startswith(
+        "skill_copy_failed `a` was not copied to .skills/ in the workspace: file too large"
+    ), done.stdout + done.stderr
     assert str(tmp_path) not in done.stdout
     assert tree(tmp_path / ".skills" / "a") == expected()
     assert left_over(tmp_path) == []
@@ -284,4 +285,61 @@ def test_an_old_copy_that_may_be_needed_again_is_not_cleared_away(tmp_path: Path
         Mount(tmp_path).put("a", files("two"))
     assert tree(tmp_path / ".skills" / "a") == expected()
     assert tree(tmp_path / ".skills" / "b") == expected()
+    assert left_over(tmp_path) == []
+
+
+@pytest.mark.parametrize(("holds", "outcome"), [(1, "copied"), (MOST_CALLS, "refused")])
+def test_a_directory_that_somebody_else_holds_makes_no_put_wait(
+    tmp_path: Path, holds: int, outcome: str
+) -> None:
+    Mount(tmp_path).put("a", files())
+    held: list[int] = []
+    lock = fcntl.flock
+
+    def around(_: int, name: str, call: Callable[[], object]) -> object:
+        before = set((tmp_path / ".skills").iterdir())
+        done = call()
+        if name == "mkdir" and len(held) < holds:
+            for staged in set((tmp_path / ".skills").iterdir()) - before:
+                held.append(os.open(staged, os.O_RDONLY))
+                lock(held[-1], fcntl.LOCK_EX)
+        return done
+
+    def lock_at_once(descriptor: int, operation: int) -> None:
+        assert operation & fcntl.LOCK_NB, "it would wait"
+        lock(descriptor, operation)
+
+    found = "copied"
+    with pytest.MonkeyPatch.context() as patch:
+        Watched(around).install(patch)
+        patch.setattr(fcntl, "flock", lock_at_once)
+        try:
+            Mount(tmp_path).put("a", files("two"))
+        except CopyFailed as failure:
+            assert "somebody else keeps taking it away" in failure.message
+            found = "refused"
+    assert found == outcome
+    assert tree(tmp_path / ".skills" / "a") == expected("two" if found == "copied" else "one")
+    assert len(left_over(tmp_path)) == len(held)
+    for descriptor in held:
+        os.close(descriptor)
+    Mount(tmp_path).put("a", files("three"))
+    assert tree(tmp_path / ".skills" / "a") == expected("three")
+    assert left_over(tmp_path) == []
+
+
+def test_who_is_slower_than_others_each_time_leaves_what_they_put(tmp_path: Path) -> None:
+    Mount(tmp_path).put("a", files())
+
+    def around(_: int, name: str, call: Callable[[], object]) -> object:
+        if name == "rename" and not (tmp_path / ".skills" / "a").exists():
+            (tmp_path / ".skills" / "a").mkdir()
+            (tmp_path / ".skills" / "a" / "SKILL.md").write_bytes(b"faster")
+        return call()
+
+    with pytest.MonkeyPatch.context() as patch:
+        Watched(around).install(patch)
+        with pytest.raises(CopyFailed, match="somebody else keeps writing it"):
+            Mount(tmp_path).put("a", files("two"))
+    assert tree(tmp_path / ".skills" / "a") == {"SKILL.md": b"faster"}
     assert left_over(tmp_path) == []

@@ -40,7 +40,7 @@ def workspace() -> Iterator[Path]:
 
 def test_a_read_only_workspace_is_told_as_such(workspace: Path) -> None:
     workspace.chmod(0o555)
-    with pytest.raises(CopyFailed, match="`a` was not copied: permission denied") as refused:
+    with pytest.raises(CopyFailed, match=r"`a` was not copied to .*: permission denied") as refused:
         Mount(workspace).put("a", files())
     assert str(workspace) not in refused.value.message
     assert list(workspace.iterdir()) == []
@@ -50,9 +50,9 @@ def test_a_read_only_folder_keeps_what_it_has(workspace: Path) -> None:
     made = Mount(workspace)
     mounted = made.put("a", files())
     (workspace / ".skills").chmod(0o555)
-    with pytest.raises(CopyFailed, match="`a` was not copied: permission denied"):
+    with pytest.raises(CopyFailed, match=r"`a` was not copied to .*: permission denied"):
         made.put("a", files("two"))
-    with pytest.raises(CopyFailed, match="`a` was not removed: permission denied"):
+    with pytest.raises(CopyFailed, match=r"`a` was not removed from .*: permission denied"):
         made.remove("a")
     assert made.changed(mounted) == ()
     assert tree(workspace / ".skills" / "a") == expected()

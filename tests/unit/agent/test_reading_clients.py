@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator
-from typing import cast
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
-from loopback import QUICK, Fault, Loopback
-from toolkit import KINDS, Awaited, publish
+from loopback import Fault, Loopback
+from toolkit import publish
 
 from skill_registry.agent import reading_calls
 from skill_registry.agent.async_client import AsyncRegistryClient
@@ -17,25 +17,12 @@ from skill_registry.agent.client import RegistryClient
 from skill_registry.agent.problems import AnswerInvalid, RegistryProblem, TransferFailed
 from skill_registry.agent.source import SkillQuery
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from local_stack.http_events import Reply, Request
+
 NAMES = ["ant", "bee", "cow", "dog", "elk"]
-
-
-@pytest.fixture(params=KINDS)
-def reader(
-    registry: Loopback, naps: list[float], request: pytest.FixtureRequest
-) -> Iterator[RegistryClient]:
-    if request.param == "sync":
-        with RegistryClient(registry.url, retry=QUICK, sleep=naps.append) as client:
-            yield client
-        return
-
-    async def nap(seconds: float) -> None:
-        naps.append(seconds)
-
-    with asyncio.Runner() as runner:
-        made = AsyncRegistryClient(registry.url, retry=QUICK, sleep=nap)
-        yield cast(RegistryClient, Awaited(made, runner))
-        runner.run(made.aclose())
 
 
 @pytest.fixture
@@ -70,12 +57,12 @@ def test_a_catalog_that_changes_between_pages_is_read_from_the_start(
         registry.house.publish(name)
     real, count = registry.answer, 0
 
-    def answer(request: object) -> object:
+    def answer(request: Request) -> Reply:
         nonlocal count
         count += 1
         if count == 2:
             registry.house.publish("ant", "two")
-        return real(request)  # type: ignore[arg-type]
+        return real(request)
 
     monkeypatch.setattr(registry, "answer", answer)
     whole = reader.list_all()
@@ -85,7 +72,7 @@ def test_a_catalog_that_changes_between_pages_is_read_from_the_start(
     }
 
 
-def test_a_catalog_that_never_stands_still_ends_as_an_error(
+def test_a_catalog_that_never_stands_still_is_listed_as_it_passes_and_not_remembered(
     registry: Loopback,
     reader: RegistryClient,
     small_pages: None,
@@ -95,13 +82,62 @@ def test_a_catalog_that_never_stands_still_ends_as_an_error(
         registry.house.publish(name)
     real = registry.answer
 
-    def answer(request: object) -> object:
-        registry.house.publish("ant", "again")
-        return real(request)  # type: ignore[arg-type]
+    def answer(request: Request) -> Reply:
+        registry.house.publish("elk", "again")
+        return real(request)
+
+    with monkeypatch.context() as moving:
+        moving.setattr(registry, "answer", answer)
+        passing = reader.list_all()
+    assert [skill.name for skill in passing.skills] == NAMES
+    assert len(registry.requests) == 2 + 2 + 3
+    registry.requests.clear()
+    assert [skill.version for skill in reader.list_all().skills] == [1, 1, 1, 1, 8]
+    assert len(registry.requests) == 3
+
+
+def test_a_registry_that_refuses_its_own_cursors_ends_as_an_error(
+    registry: Loopback,
+    reader: RegistryClient,
+    small_pages: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in NAMES:
+        registry.house.publish(name)
+    real = registry.answer
+
+    def answer(request: Request) -> Reply:
+        return real(replace(request, query=request.query.replace("cursor=", "cursor=x")))
 
     monkeypatch.setattr(registry, "answer", answer)
-    with pytest.raises(AnswerInvalid, match="faster"):
+    with pytest.raises(AnswerInvalid, match="cursors"):
         reader.list_all()
+    assert len(registry.requests) == 6
+
+
+def test_a_listing_of_more_pages_than_a_registry_has_ends_as_an_error(
+    registry: Loopback,
+    reader: RegistryClient,
+    small_pages: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in NAMES:
+        registry.house.publish(name)
+    monkeypatch.setattr(reading_calls, "_MOST_PAGES", 1)
+    with pytest.raises(AnswerInvalid, match="does not end"):
+        reader.list_all()
+
+
+def test_an_unchanged_listing_is_one_304_however_many_pages_it_has(
+    registry: Loopback, reader: RegistryClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading_calls, "LARGEST_PAGE", 1)
+    for number in range(70):
+        registry.house.publish(f"skill-{number}")
+    whole = reader.list_all()
+    assert (len(whole.skills), len(registry.requests)) == (70, 70)
+    assert reader.list_all() is whole
+    assert len(registry.requests) == 71
 
 
 def test_other_questions_are_remembered_apart(registry: Loopback, reader: RegistryClient) -> None:
@@ -156,9 +192,31 @@ def test_a_file_that_is_too_large_for_an_answer_comes_out_of_the_bundle(
     large = random.Random(1).randbytes(3 * 1024 * 1024).hex()
     skill_md = "---\nname: ant\ndescription: A.\n---\nB\n"
     publish(registry, "ant", {"SKILL.md": skill_md, "large.txt": large})
-    view = reader.view_skill("ant", "large.txt")
-    assert view.data == large.encode()
-    assert registry.seen()[-1] == "GET /s3"
+    assert reader.view_skill("ant", "large.txt").data == large.encode()
+    assert registry.seen() == ["GET /skills/ant", "GET /s3"]
+    registry.requests.clear()
+    registry.faults.append(Fault("GET /s3/", 403))
+    assert reader.view_skill("ant", "large.txt").data == large.encode()
+    again = ["GET /s3", "GET /skills/ant/bundle", "GET /s3"]
+    assert registry.seen() == ["GET /skills/ant", *again]
+    registry.requests.clear()
+    registry.faults.append(Fault("GET /s3/", 403))
+    assert reader.view_skill("ant", "large.txt", raw=True).data == large.encode()
+    assert registry.seen() == ["GET /skills/ant", "GET /skills/ant/bundle", *again]
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(403, "AccessDenied"), (400, "ExpiredToken"), (404, "NoSuchKey")]
+)
+def test_a_url_that_had_its_time_is_replaced_once(
+    registry: Loopback, reader: RegistryClient, status: int, code: str
+) -> None:
+    registry.house.publish("ant")
+    body = f"<Error><Code>{code}</Code></Error>".encode()
+    registry.faults.append(Fault("GET /s3/", status, {}, body))
+    assert reader.load_skill("ant") is not None
+    bundle = "GET /skills/ant/bundle"
+    assert registry.seen() == [bundle, "GET /s3", bundle, "GET /s3"]
 
 
 def test_a_store_that_refuses_twice_is_a_failed_transfer(
@@ -183,6 +241,40 @@ def test_a_bundle_that_is_no_archive_is_no_answer_of_a_registry(
     registry.faults.append(Fault("GET /s3/", 200, {}, b"xyz"))
     with pytest.raises(AnswerInvalid, match="no archive"):
         reader.load_skill("ant")
+
+
+def test_a_check_that_leaves_a_skill_out_is_no_answer_of_a_registry(
+    registry: Loopback, reader: RegistryClient
+) -> None:
+    known = b'"ant": {"state": "current", "version": 1, "scope": "system"}'
+    for skills in (b"", known, known + b', "bee": 3', known + b', "bee": {"version": 1}'):
+        registry.faults.append(Fault("POST /check", 200, {}, b'{"skills": {%s}}' % skills))
+        with pytest.raises(AnswerInvalid):
+            reader.check({"ant": 1, "bee": 1})
+
+
+def test_an_etag_that_no_header_can_carry_back_is_not_kept(
+    registry: Loopback, reader: RegistryClient
+) -> None:
+    registry.faults.append(Fault("GET /skills", 200, {"ETag": '"\xe9"'}, b'{"skills": []}'))
+    assert reader.list_all().skills == ()
+    registry.house.publish("ant")
+    assert [skill.name for skill in reader.list_all().skills] == ["ant"]
+
+
+def test_a_proxy_of_the_environment_is_not_asked_for_this_machines_own_registry(
+    registry: Loopback,
+    connect: Callable[..., RegistryClient],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    registry.house.publish("ant")
+    copy = connect().load_skill("ant")
+    assert copy is not None
+    assert registry.seen() == ["GET /skills/ant/bundle", "GET /s3"]
 
 
 def test_an_async_client_pages_through_a_listing(registry: Loopback) -> None:

@@ -42,8 +42,8 @@ class RegistryClient(ReadingCalls, HistoryCalls, OperatorCalls):
     May be shared by threads; close it, or use it in ``with``.
 
     ``Connection`` says what it is made from. Every method raises ``RegistryProblem`` when the
-    registry refuses, ``RegistryUnreachable`` when nothing answers, and ``AnswerInvalid`` when
-    something else than a registry answers.
+    registry refuses, ``RegistryUnreachable`` when nothing answers, ``AnswerInvalid`` when something
+    else than a registry answers, and ``CredentialsFailed`` when ``auth`` has nothing to show.
     """
 
     def list_skills(
@@ -87,7 +87,11 @@ class RegistryClient(ReadingCalls, HistoryCalls, OperatorCalls):
             yield page
 
     def list_all(self, query: SkillQuery = EVERYTHING) -> SkillList:
-        """Return the whole listing; an unchanged one costs one 304, however many pages it has."""
+        """Return the whole listing; an unchanged one costs one 304, however many pages it has.
+
+        It is of one moment, but where the registry changes again and again while it is read: then
+        each page is as it was when it was read.
+        """
         return self._take(self._whole_listing(query))
 
     def view_skill(

@@ -17,7 +17,7 @@ import httpx
 
 from skill_registry import __version__
 from skill_registry.agent import requests, transfers
-from skill_registry.agent.etags import EtagCache
+from skill_registry.agent.etags import EtagCache, unless
 from skill_registry.agent.problems import unreachable
 from skill_registry.agent.retries import REGISTRY_STATUSES, STORE_STATUSES, RetryPolicy
 
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from types import TracebackType
 
-    from skill_registry.agent.answers import Listing
     from skill_registry.agent.requests import Call
-    from skill_registry.agent.source import SkillList, SkillQuery
+    from skill_registry.agent.source import SkillList
 
 T = TypeVar("T")
 
@@ -79,7 +78,7 @@ class Wire:
         transfers.hide_signatures()
         self._retry = retry or RetryPolicy()
         self._etags: EtagCache[Any] = EtagCache()
-        self._listings: dict[SkillQuery, tuple[Listing, SkillList]] = {}
+        self._whole: EtagCache[SkillList] = EtagCache()
 
     def _calling(
         self, call: Call, headers: Mapping[str, str] | None = None
@@ -109,8 +108,7 @@ class Wire:
             RegistryUnreachable: Nothing answers.
         """
         known = self._etags.get(call)
-        headers = {} if known is None else {"If-None-Match": known.etag}
-        response = yield from self._calling(call, headers)
+        response = yield from self._calling(call, unless(known))
         if response.status_code == 304 and known is not None:
             value: T = known.value
             return value
@@ -146,7 +144,8 @@ class Wire:
             attempt += 1
         if isinstance(outcome, httpx.Response):
             return outcome
-        raise unreachable(request.url, outcome) from outcome
+        secret = isinstance(outcome, httpx.LocalProtocolError)
+        raise unreachable(request.url, outcome) from (None if secret else outcome)
 
 
 class Connection(Wire):

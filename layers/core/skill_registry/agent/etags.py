@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from skill_registry.agent.requests import Call
 
 ValueT = TypeVar("ValueT")
@@ -19,6 +21,11 @@ class Remembered(Generic[ValueT]):
 
     etag: str
     value: ValueT
+
+
+def unless(known: Remembered[Any] | None) -> Mapping[str, str]:
+    """Return the headers that ask for an answer unless it is the remembered one."""
+    return {} if known is None else {"If-None-Match": known.etag}
 
 
 class EtagCache(Generic[ValueT]):
@@ -41,7 +48,8 @@ class EtagCache(Generic[ValueT]):
         """Remember an answer; one without an ETag cannot be asked about and is forgotten."""
         with self._lock:
             self._entries.pop(call.target, None)
-            if etag:
+            # What is not ASCII no header can carry back.
+            if etag and etag.isascii():
                 self._entries[call.target] = Remembered(etag, value)
             while len(self._entries) > self._size:
                 self._entries.popitem(last=False)

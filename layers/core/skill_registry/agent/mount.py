@@ -78,7 +78,7 @@ class Mount:
         """
         _check(name, files)
         kept = without_sidecar(files)
-        with self._failing(f"`{name}` was not copied"), self._folder(create=True) as folder:
+        with self._failing(f"`{name}` was not copied to"), self._folder(create=True) as folder:
             try:
                 with staging.staged(folder) as (token, target):
                     _fill(target, kept)
@@ -99,11 +99,11 @@ class Mount:
             FileNotFound: The skill has no such file.
             MountChanged: It is gone, or something else is in its place.
         """
-        path = clean_path(path)
-        file = mounted.files.get(path)
-        if file is None:
+        try:
+            file = mounted.files[path := clean_path(path)]
+        except (KeyError, FileNotFound):
             available = sorted(mounted.files)[:_MOST_NAMED]
-            raise FileNotFound(f"The skill has no file {path}.", available=available)
+            raise FileNotFound(f"The skill has no file {path}.", available=available) from None
         data = self._verified(mounted, path, file)
         if data is None:
             raise MountChanged(f"{mounted.directory}/{path} is not as it was copied.")
@@ -124,7 +124,7 @@ class Mount:
             CopyFailed: Some of it is still there.
         """
         _check(name, ())
-        failing = self._failing(f"`{name}` was not removed")
+        failing = self._failing(f"`{name}` was not removed from")
         with failing, suppress(FileNotFoundError), self._folder() as folder:
             staging.take_away(folder, name)
             staging.clear_away(folder)
@@ -153,6 +153,7 @@ class Mount:
 
     @contextmanager
     def _failing(self, what: str) -> Iterator[None]:
+        what = f"{what} {FOLDER}/ in the workspace"
         if not clamped.SUPPORTED:
             raise CopyFailed(f"{what}: this system has no way to do that safely.")
         try:
@@ -166,8 +167,8 @@ class Mount:
         if isinstance(error, OSError) and error.filename == self._workspace:
             return f"the workspace cannot be opened ({why})"
         if isinstance(error, OSError) and error.filename == FOLDER and error.errno in _NO_DIRECTORY:
-            return f"{FOLDER} in the workspace is a link or a file, and has to be a directory"
-        return f"{why}, in {FOLDER}/ of the workspace"
+            return f"{FOLDER} is a link or a file, and has to be a directory"
+        return why
 
 
 def _check(name: str, files: Sequence[SkillFile]) -> None:

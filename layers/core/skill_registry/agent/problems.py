@@ -4,13 +4,14 @@ RegistryError
 ├── RegistryProblem     the registry's own refusal, with its stable code
 ├── RegistryUnreachable registry_unreachable: no answer at all
 ├── AnswerInvalid       answer_invalid: an answer that is not the registry's
+├── CredentialsFailed   credentials_failed: no token or AWS credentials could be had (agent/auth.py)
 ├── TransferFailed      transfer_failed: the object store refused an upload or a download
 ├── SourceUnreadable    source_unreadable: a directory of this machine that cannot be read
 ├── DigestMismatch      skill_digest_mismatch: not the bytes of the lock file
 ├── CopyFailed          skill_copy_failed: a skill did not reach the workspace (agent/mount.py)
 └── MountChanged        skill_mount_changed: a copy there was changed (agent/mount.py)
 
-No message ever holds a presigned URL.
+No message ever holds a presigned URL or a token.
 """
 
 from __future__ import annotations
@@ -98,6 +99,12 @@ class AnswerInvalid(RegistryError):
     code = "answer_invalid"
 
 
+class CredentialsFailed(RegistryError):
+    """What proves who calls could not be had: an identity provider or AWS did not give it."""
+
+    code = "credentials_failed"
+
+
 class SourceUnreadable(RegistryError):
     """A directory of skills cannot be read, or keeps changing while it is."""
 
@@ -115,13 +122,15 @@ class TransferFailed(RegistryError):
 
     Attributes:
         status: HTTP status of the store, None where the bytes themselves were wrong.
+        passing: Whether a new leave may help: that one had expired, or what it was for is gone.
     """
 
     code = "transfer_failed"
 
-    def __init__(self, message: str, *, status: int | None = None) -> None:
+    def __init__(self, message: str, *, status: int | None = None, passing: bool = False) -> None:
         super().__init__(message)
         self.status = status
+        self.passing = passing
 
 
 def read_problem(response: httpx.Response) -> RegistryProblem:
@@ -150,10 +159,13 @@ def read_problem(response: httpx.Response) -> RegistryProblem:
 
 
 def unreachable(url: httpx.URL, error: httpx.HTTPError) -> RegistryError:
-    """Say why a request brought no answer, without its query: that may hold a signature."""
+    """Say why a request brought no answer, without its query and headers: they hold secrets."""
     where = f"{url.scheme}://{url.netloc.decode()}"
     if isinstance(error, httpx.DecodingError):
         return AnswerInvalid(f"The answer of {where} cannot be decoded.")
+    if isinstance(error, httpx.LocalProtocolError):
+        # Its text repeats the header that cannot be sent, whatever secret that is.
+        return RegistryUnreachable(f"A header for {where} is none that can be sent.")
     reason = str(error) or type(error).__name__
     return RegistryUnreachable(f"{where} does not answer: {reason}.")
 

@@ -35,7 +35,7 @@ from skill_registry.agent.retries import read_retry_after
 from skill_registry.spec.model import SKILL_MD
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import httpx
 
@@ -95,10 +95,10 @@ def read_raw_view(response: httpx.Response, name: str, path: str | None) -> View
     )
 
 
-def read_checked(response: httpx.Response) -> Mapping[str, CheckedSkill]:
-    """Read what became of skills."""
-    skills = read_fields(response).mapping("skills")
-    items = {name: Fields(item) for name, item in skills.items() if isinstance(item, dict)}
+def read_checked(response: httpx.Response, names: Collection[str]) -> Mapping[str, CheckedSkill]:
+    """Read what became of each of these skills."""
+    skills = Fields(read_fields(response).mapping("skills"))
+    items = {name: Fields(skills.mapping(name)) for name in names}
     return {
         name: CheckedSkill(item.text("state"), item.version("version"), item.maybe_text("scope"))
         for name, item in items.items()

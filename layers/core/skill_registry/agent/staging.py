@@ -34,22 +34,25 @@ def staged(folder: int) -> Iterator[tuple[str, int]]:
         token = secrets.token_hex(8)
         os.mkdir(_STAGED + token, 0o700, dir_fd=folder)
         with ExitStack() as opened:
-            # Somebody may have taken it for a leftover until it is held.
+            # Somebody may have taken it for a leftover until it is held, or hold it for good.
             try:
                 target = opened.enter_context(clamped.opened(_STAGED + token, folder))
-            except FileNotFoundError:
+                fcntl.flock(target, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except (FileNotFoundError, BlockingIOError):
                 continue
-            fcntl.flock(target, fcntl.LOCK_EX)
             if not _is_there(folder, _STAGED + token):
                 continue
             os.fchmod(target, 0o755)
             yield token, target
             return
-    raise OSError("somebody else keeps clearing it away")
+    raise OSError("somebody else keeps taking it away")
 
 
 def swap(folder: int, token: str, name: str) -> None:
-    """Rename a filled directory to its place; what is there goes aside, and back on failure."""
+    """Rename a filled directory to its place; what is there goes aside, and back on failure.
+
+    Raises OSError also where others were faster each time; then what they put is there.
+    """
     for attempt in range(_ATTEMPTS):
         try:
             _renamed(folder, name, f"{_ASIDE}{token}-{attempt}")
@@ -61,7 +64,6 @@ def swap(folder: int, token: str, name: str) -> None:
             _put_back(folder, token, name, attempt)
             raise
         return
-    _put_back(folder, token, name, _ATTEMPTS - 1)
     raise OSError("somebody else keeps writing it")
 
 
@@ -93,8 +95,9 @@ def clear_away(folder: int) -> None:
 def _put_back(folder: int, token: str, name: str, attempt: int) -> None:
     """Give its place back to what went aside last, unless there is something again."""
     for last in range(attempt, -1, -1):
+        # No rename replaces a copy, unless it is empty.
         with suppress(OSError):
-            if _is_there(folder, name) or _renamed(folder, f"{_ASIDE}{token}-{last}", name):
+            if _renamed(folder, f"{_ASIDE}{token}-{last}", name):
                 return
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int], None]
 
 CHUNK = 64 * 1024
+# A URL ends with the credentials that signed it; for these S3 answers 400 and not 403.
+_TOKEN_EXPIRED = "ExpiredToken"
 _STORE_CODE = re.compile(rb"<Code>([A-Za-z0-9.]{1,64})</Code>")
 
 
@@ -86,13 +88,15 @@ def hide_signatures() -> None:
 
 def _refused(response: httpx.Response, noun: str) -> TransferFailed:
     found = _STORE_CODE.search(response.content[:4096])
-    reason = f" ({found[1].decode()})" if found else ""
-    hint = ""
-    if response.status_code in {401, 403}:
+    reason = found[1].decode() if found else ""
+    told, hint = f" ({reason})" if reason else "", ""
+    expired = response.status_code in {401, 403} or reason == _TOKEN_EXPIRED
+    if expired:
         hint = " The leave for it may have expired: start again, and check this machine's clock."
     return TransferFailed(
-        f"The object store refused the {noun} with {response.status_code}{reason}.{hint}",
+        f"The object store refused the {noun} with {response.status_code}{told}.{hint}",
         status=response.status_code,
+        passing=expired or response.status_code == 404,
     )
 
 
