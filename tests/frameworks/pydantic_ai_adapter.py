@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Any
 
 from framework_checks import BLOCK, PROMPT, run_checks
@@ -18,6 +19,7 @@ from skill_registry.agent.adapters.pydantic_ai import SkillToolset
 
 if TYPE_CHECKING:
     from framework_checks import Skills
+    from scripted_model import Block, ModelRequest
 
 
 def agent(model: ScriptedModel, **options: Any) -> Agent[None, str]:
@@ -74,6 +76,34 @@ def check_arguments_that_are_no_json_are_answered(skills: Skills) -> None:
 
     Agent(FunctionModel(reply), toolsets=[SkillToolset(Skillset(skills))]).run_sync("Go.")
     assert [part.outcome for part in seen] == ["failed", "failed", "success"]
+
+
+def check_a_run_goes_on_where_a_model_asks_again_for_what_is_gone(skills: Skills) -> None:
+    view = [use("registry_view_skill", name="sums")]
+
+    def view_what_is_deleted(request: ModelRequest) -> list[Block]:
+        shutil.rmtree(skills.workspace.parent / "skills" / "sums")
+        return view
+
+    with ScriptedModel(view, view_what_is_deleted, view, view, view, [say("Done.")]) as model:
+        toolsets = [SkillToolset(Skillset(skills)).prefixed("registry")]
+        result = agent(model, instructions=PROMPT, toolsets=toolsets).run_sync("Go.")
+    model.assert_played()
+    assert result.output == "Done."
+    told = [request.results[0] for request in model.requests[2:]]
+    assert [each.document["error"]["code"] for each in told] == ["skill_not_found"] * 4
+    assert all(each.is_error for each in told)
+    # Bedrock takes no history with calls in it, where a request has no tools.
+    assert model.requests[-1].tools.keys() == {"registry_view_skill", "registry_list_skills"}
+    assert model.requests[-1].system == PROMPT
+
+
+def check_a_run_that_called_no_skill_has_no_tools_where_none_is_listed(skills: Skills) -> None:
+    shutil.rmtree(skills.workspace.parent / "skills" / "sums")
+    with ScriptedModel([say("Done.")]) as model:
+        agent(model, instructions=PROMPT, toolsets=[SkillToolset(Skillset(skills))]).run_sync("Go.")
+    assert model.requests[0].tools == {}
+    assert model.requests[0].system == PROMPT
 
 
 def check_tools_are_marked(skills: Skills) -> None:

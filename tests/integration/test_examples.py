@@ -33,6 +33,8 @@ TASK = "Add 20 and 22."
 OWN_PROMPTS = dict.fromkeys(EXAMPLES, "You are an engineer.") | {
     "anthropic_loop": "You are an engineer. Your shell starts in your workspace."
 }
+# Pydantic AI ends a run that calls a tool again which is gone, so its adapter keeps what was called.
+KEPT_TOOLS = {"pydantic_ai_agent": {"view_skill", "list_skills"}}
 # What a model may call its arguments, and a framework its own.
 ODD_ARGUMENTS = ("self", "config", "run_manager", "callbacks", "tool", "ctx", "skills", "a b", "")
 
@@ -177,7 +179,7 @@ def test_what_a_model_does_wrong_is_an_error_that_it_can_read(stage: Stage, exam
     assert asked.skills == ["sums"]
     # Without skills, prompt and tools are the agent's own, to the byte.
     assert gone.system == OWN_PROMPTS[example]
-    assert gone.tools.keys() == {"shell"}
+    assert gone.tools.keys() == {"shell"} | KEPT_TOOLS.get(example, set())
     assert "I cannot." in played.output
 
 

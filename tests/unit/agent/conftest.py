@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, cast
 
@@ -70,3 +71,12 @@ def agents(registry: Loopback, request: pytest.FixtureRequest) -> Iterator[Agent
     made = Agents(registry, request.param)
     yield made
     made.close()
+
+
+@pytest.fixture
+def agent_log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """What the toolkit logs, also where a handler of the service's took its logger over."""
+    logger = logging.getLogger("skill_registry.agent")
+    logger.addHandler(caplog.handler)
+    yield caplog
+    logger.removeHandler(caplog.handler)

@@ -21,7 +21,7 @@ from loopback import Fault, Loopback
 from skill_registry.agent.async_client import AsyncRegistryClient
 from skill_registry.agent.auth import BearerToken, SigV4
 from skill_registry.agent.client import RegistryClient
-from skill_registry.agent.problems import RegistryProblem
+from skill_registry.agent.problems import AnswerInvalid, RegistryProblem
 from skill_registry.agent.source import SkillQuery
 
 if TYPE_CHECKING:
@@ -167,6 +167,25 @@ def test_the_store_is_sent_neither_signature_nor_token(
     call, transfer = (dict(request.headers) for request in registry.requests)
     assert "authorization" in call
     assert not {"authorization", "x-amz-security-token"} & set(transfer)
+
+
+@pytest.mark.parametrize(
+    "auth", [SigV4(REGION, session=session()), BearerToken(lambda: "secret-token")]
+)
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_takes_no_credentials_to_another_host(
+    registry: Loopback, connect: Connect, auth: httpx.Auth, status: int
+) -> None:
+    with Loopback() as other:
+        for route in ("GET /skills", "POST /check"):
+            registry.faults.append(Fault(route, status, {"Location": f"{other.url}/skills"}))
+        client = connect(auth=auth)
+        with pytest.raises(AnswerInvalid, match="redirects"):
+            client.list_all()
+        with pytest.raises(AnswerInvalid, match="redirects"):
+            client.check({"notes": 1})
+        assert other.requests == []
+    assert len(registry.requests) == 2
 
 
 def test_every_attempt_is_signed_anew_with_the_credentials_of_then(

@@ -37,7 +37,10 @@ def test_what_is_no_body_load_stays_as_it_is(answer: SkillAnswer) -> None:
     assert compact(answer.text) == answer.text
 
 
-@pytest.mark.parametrize("text", ["", "ls\nREADME.md", "[1, 2]", '{"content": "x"}', "# Skills"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "ls\nREADME.md", "[1, 2]", '{"content": "x"}', "# Skills", "# Skill: notes\nA file."],
+)
 def test_results_of_other_tools_stay_as_they_are(text: str) -> None:
     assert compact(text) == text
 
@@ -72,6 +75,11 @@ def test_a_client_is_shown_that_a_skill_was_activated_and_no_more(form: str) -> 
 def test_a_client_is_shown_the_file_and_the_skill_of_a_text() -> None:
     assert client_output(FILE)["path"] == "references/a.md"
     assert client_output(USED.text)["skillName"] == "tidy-csv"
+
+
+@pytest.mark.parametrize("text", ["hello", "There is no skill `x`.", "- **a**: Does a.\n"])
+def test_a_client_is_shown_other_texts_as_they_are(text: str) -> None:
+    assert client_output(text) == {"skillName": None, "path": None, "content": text}
 
 
 def test_a_client_is_shown_why_nothing_was_loaded() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,14 @@ LOCK = Lock(
         LockedSkill("c", "path", None, "c", "2" * 64),
     )
 )
+
+
+def _locked(name: str, version: object, sha256: str) -> str:
+    members = {"name": name, "scope": "system", "version": version, "description": "d"}
+    return json.dumps({"schema": 1, "skills": [{**members, "sha256": sha256}]})
+
+
+_ITEM = _locked("a", 1, "0" * 64).partition("[")[2].removesuffix("]}")
 
 
 def test_a_lock_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -41,10 +50,19 @@ def test_equal_locks_are_equal_files(tmp_path: Path) -> None:
         '{"schema": 2, "skills": []}',
         '{"schema": 1}',
         '{"schema": 1, "skills": [{"name": "a"}]}',
+        _locked("../x", 1, "0" * 64),
+        _locked("", 1, "0" * 64),
+        _locked("a", -3, "0" * 64),
+        _locked("a", "@stable", "0" * 64),
+        _locked("a", 1, "zz"),
+        _locked("a", 1, "0" * 64).replace("[", "[" + _ITEM + ", "),
         "[" * 100_000,
         "\udcff",
     ],
-    ids=["empty", "text", "list", "bare", "newer", "no skills", "half a skill", "deep", "bytes"],
+    ids=[
+        *("empty", "text", "list", "bare", "newer", "no skills", "half a skill", "a path"),
+        *("no name", "no number", "a label", "no digest", "twice", "deep", "bytes"),
+    ],
 )
 def test_what_is_no_lock_file_is_refused_by_name(tmp_path: Path, text: str) -> None:
     path = tmp_path / "skills.lock"

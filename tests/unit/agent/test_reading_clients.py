@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from local_stack.http_events import Reply, Request
+    from skill_registry.agent.source import SkillCopy
 
 NAMES = ["ant", "bee", "cow", "dog", "elk"]
 
@@ -70,6 +72,43 @@ def test_a_catalog_that_changes_between_pages_is_read_from_the_start(
         **dict.fromkeys(NAMES, 1),
         "ant": 2,
     }
+
+
+def test_a_cursor_that_is_refused_starts_the_listing_again(
+    registry: Loopback,
+    reader: RegistryClient,
+    small_pages: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in NAMES:
+        registry.house.publish(name)
+    real, count = registry.answer, 0
+
+    def answer(request: Request) -> Reply:
+        nonlocal count
+        count += 1
+        broken = request.query.replace("cursor=", "cursor=x")
+        return real(replace(request, query=broken) if count == 3 else request)
+
+    monkeypatch.setattr(registry, "answer", answer)
+    whole = reader.list_all()
+    assert [skill.name for skill in whole.skills] == NAMES
+    assert len(registry.requests) == 3 + 3
+    assert reader.list_all() is whole
+    assert len(registry.requests) == 7
+
+
+def test_a_change_on_a_later_page_alone_is_seen(
+    registry: Loopback, client: RegistryClient, reader: RegistryClient, small_pages: None
+) -> None:
+    for name in NAMES:
+        registry.house.publish(name)
+    assert [skill.name for skill in reader.list_all().skills] == NAMES
+    client.configure("elk", enabled=False)
+    assert [skill.name for skill in reader.list_all().skills] == NAMES[:-1]
+    client.configure("elk", enabled=True, agents=["review"])
+    assert [skill.name for skill in reader.list_all().skills] == NAMES
+    assert len(reader.list_all(SkillQuery(agent="other")).skills) == 4
 
 
 def test_a_catalog_that_never_stands_still_is_listed_as_it_passes_and_not_remembered(
@@ -277,13 +316,54 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machines_own_registry(
     assert registry.seen() == ["GET /skills/ant/bundle", "GET /s3"]
 
 
-def test_an_async_client_pages_through_a_listing(registry: Loopback) -> None:
+def test_both_kinds_page_through_a_listing_with_every_filter(
+    registry: Loopback, client: RegistryClient
+) -> None:
     for name in NAMES:
         registry.house.publish(name)
+    query = SkillQuery(tools=("a",), language="zh")
 
     async def collect() -> list[str]:
-        async with AsyncRegistryClient(registry.url) as client:
-            pages = [page async for page in client.list_pages(limit=2)]
-            return [skill.name for page in pages for skill in page.skills]
+        async with AsyncRegistryClient(registry.url) as other:
+            pages = other.list_pages(limit=2, query=query, words="does", at_least={"system": 1})
+            return [skill.name async for page in pages for skill in page.skills]
 
     assert asyncio.run(collect()) == NAMES
+    asked = registry.targets[:]
+    assert asked[0] == "/skills?tools=a&lang=zh&q=does&min_catalog_version=system%3A1&limit=2"
+    pages = client.list_pages(limit=2, query=query, words="does", at_least={"system": 1})
+    assert [skill.name for page in pages for skill in page.skills] == NAMES
+    assert registry.targets == asked * 2
+    assert len(asked) == 3
+
+
+def test_tasks_share_a_client_and_one_that_is_cancelled_leaves_it_to_the_others(
+    registry: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in NAMES:
+        registry.house.publish(name)
+    arrived, go_on = threading.Event(), threading.Event()
+    real = registry.answer
+
+    def answer(request: Request) -> Reply:
+        if request.path == "/skills":
+            arrived.set()
+            assert go_on.wait(30)
+        return real(request)
+
+    monkeypatch.setattr(registry, "answer", answer)
+
+    async def share() -> list[SkillCopy | None]:
+        async with AsyncRegistryClient(registry.url) as client:
+            waiting = asyncio.create_task(client.list_all())
+            assert await asyncio.to_thread(arrived.wait, 30)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+            copies = await asyncio.gather(*(client.load_skill(name) for name in NAMES * 4))
+            go_on.set()
+            assert [skill.name for skill in (await client.list_all()).skills] == NAMES
+            return copies
+
+    copies = asyncio.run(share())
+    assert [copy.name for copy in copies if copy is not None] == NAMES * 4

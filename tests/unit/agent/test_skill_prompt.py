@@ -56,6 +56,16 @@ def test_a_budget_shortens_and_says_what_it_left_out() -> None:
     assert "more skills are not shown here." in fitted
 
 
+@pytest.mark.parametrize("form", ["markdown", "guidance", "xml"])
+@pytest.mark.parametrize("max_tokens", [1, 80, 100, 150, 200, 300, 600, 2_000])
+def test_a_block_never_takes_more_than_its_budget(form: str, max_tokens: int) -> None:
+    many = [ListedSkill(f"skill-{n}", "system", n, "Words. " * 20, {}) for n in range(1, 60)]
+    made = listing_block(many, form=form, view_tool="view_skill", max_tokens=max_tokens)  # type: ignore[arg-type]
+    # Where not even a name fits, only the count of what is left out is said.
+    assert estimated_tokens(made) <= max(max_tokens, 12)
+    assert not made.startswith("\n\n\n")
+
+
 def test_an_outage_is_told_with_its_code_and_the_tool_to_try_again() -> None:
     problem = RegistryUnreachable("Nothing answers.")
     assert "registry_unreachable" in outage_block(problem, list_tool="list_skills")
@@ -95,3 +105,4 @@ def test_the_model_reads_the_body_with_its_place_and_then_the_arguments() -> Non
         '<skill name="pdf" location=".skills/pdf/SKILL.md">\n'
         "Relative paths in it start at .skills/pdf.\n\nFill <it> in.\n</skill>\n\nform.pdf"
     )
+    assert expanded(command, "Fill.", None) == ('<skill name="pdf">\nFill.\n</skill>\n\nform.pdf')

@@ -185,7 +185,7 @@ def test_a_mirrored_skill_tells_its_repository_and_commit(
 
 
 def test_a_callback_that_fails_costs_the_model_nothing(
-    registry: Loopback, agents: Agents, caplog: pytest.LogCaptureFixture
+    registry: Loopback, agents: Agents, agent_log: pytest.LogCaptureFixture
 ) -> None:
     def fail(_: object) -> None:
         raise ZeroDivisionError
@@ -193,7 +193,7 @@ def test_a_callback_that_fails_costs_the_model_nothing(
     publish_sample(registry)
     assert agents.make(publish=fail).view_skill("tidy-csv").version == 1
     assert agents.make(publish=None).view_skill("tidy-csv").version == 1
-    assert [record.levelname for record in caplog.records if "callback" in record.message]
+    assert [record.levelname for record in agent_log.records if "callback" in record.message]
 
 
 def test_a_hidden_skill_is_loaded_by_its_users_command_only(

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from house import zipped
 from loopback import Fault, Loopback
 from toolkit import Agents, publish_sample
 
+from skill_registry.agent.answers import Bundle
+from skill_registry.agent.async_client import AsyncRegistryClient
+from skill_registry.agent.bundles import MOST_FILES, copy_of
 from skill_registry.agent.client import RegistryClient
-from skill_registry.agent.problems import RegistryUnreachable
+from skill_registry.agent.problems import AnswerInvalid, RegistryUnreachable
+from skill_registry.agent.skillset import AsyncSkillset
 from skill_registry.errors import RegistryError
+
+if TYPE_CHECKING:
+    from skill_registry.agent.events import SkillEvent
 
 # Nothing listens on the port of discard.
 NOWHERE = "http://127.0.0.1:9"
@@ -117,6 +127,70 @@ def test_a_bundle_with_another_digest_is_not_used(
     assert skills.view_skill("tidy-csv").version == 1
 
 
+def test_a_bundle_that_unpacks_to_more_than_any_registry_takes_is_not_unpacked() -> None:
+    bomb = zipped({f"{number}.txt": b"" for number in range(MOST_FILES + 1)})
+    bundle = Bundle("a", "system", 1, "http://127.0.0.1/", "", None, None)
+    with pytest.raises(AnswerInvalid):
+        copy_of(bundle, bomb)
+
+
+def test_a_404_of_something_else_is_no_word_of_the_registry(
+    registry: Loopback, agents: Agents, tmp_path: Path
+) -> None:
+    publish_sample(registry)
+    skills = agents.make(workspace=tmp_path)
+    skills.view_skill("tidy-csv")
+    skills.refresh()
+    registry.faults.append(Fault("GET /skills/tidy-csv", 404, {}, b"<html>"))
+    answer = skills.view_skill("tidy-csv")
+    assert (answer.version, answer.is_error) == (1, False)
+    assert "does not answer" in str(answer.note)
+
+
+def test_a_source_that_fails_as_it_should_not_is_answered_and_its_secrets_are_not(
+    registry: Loopback, agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("secret")
+
+    skills = agents.make()
+    for name in ("_whole_listing", "_view"):
+        monkeypatch.setattr(f"skill_registry.agent.reading_calls.ReadingCalls.{name}", fail)
+    assert "source_failed" in skills.instructions()
+    for answer in (skills.list_skills(), skills.view_skill("a")):
+        assert answer.code == "source_failed"
+        assert "secret" not in answer.text
+
+
+def test_a_copy_that_an_earlier_process_left_goes_with_its_skill(
+    registry: Loopback, agents: Agents, tmp_path: Path
+) -> None:
+    publish_sample(registry)
+    agents.make(workspace=tmp_path).view_skill("tidy-csv")
+    with RegistryClient(registry.url) as client:
+        client.delete("tidy-csv")
+    assert agents.make(workspace=tmp_path).view_skill("tidy-csv").code == "skill_not_found"
+    assert not (tmp_path / ".skills" / "tidy-csv").exists()
+
+
+def test_a_callback_may_ask_for_skills_itself(registry: Loopback) -> None:
+    publish_sample(registry)
+
+    async def play() -> list[str]:
+        async with AsyncRegistryClient(registry.url) as client:
+            seen: list[str] = []
+
+            async def publish(event: SkillEvent) -> None:
+                seen.append((await skills.view_skill("tidy-csv", "references/more.md")).content)
+                seen.append(event.type)
+
+            skills = AsyncSkillset(client, publish=publish)
+            await asyncio.wait_for(skills.view_skill("tidy-csv"), 30)
+            return seen
+
+    assert asyncio.run(play()) == ["More of one.\n", "skill_use"]
+
+
 def test_a_url_that_has_expired_is_asked_for_anew(
     registry: Loopback, agents: Agents, tmp_path: Path
 ) -> None:
@@ -215,7 +289,7 @@ def test_what_nobody_foresaw_is_logged_and_answered(
     registry: Loopback,
     agents: Agents,
     monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    agent_log: pytest.LogCaptureFixture,
 ) -> None:
     publish_sample(registry)
 
@@ -226,4 +300,4 @@ def test_what_nobody_foresaw_is_logged_and_answered(
     answer = agents.make().view_skill("tidy-csv")
     assert answer.code == RegistryError.code
     assert "ZeroDivisionError" not in answer.text
-    assert "a fault" in caplog.text
+    assert "a fault" in agent_log.text

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from toolkit import Agents, publish_sample
 
+from skill_registry.agent.client import RegistryClient
 from skill_registry.agent.skillset import Skillset
 from skill_registry.agent.tools import LIST_SKILLS, USE_SKILL
 
@@ -91,6 +92,45 @@ def test_a_model_is_answered_whatever_it_sends(
         assert answer.is_error == (
             tool != USE_SKILL or arguments != {"name": "tidy-csv", "path": 7}
         )
+
+
+class Odd:
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("../x", "a/b", "\ud800\n/", "a\0b", "."),
+        pytest.param("x" * 2_000_000, id="long"),
+        pytest.param(10**5_000, id="digits"),
+        pytest.param(Odd(), id="odd"),
+    ],
+)
+@pytest.mark.parametrize("mounted", [False, True], ids=["direct", "mounted"])
+def test_a_name_that_no_skill_has_is_refused_without_a_request_in_few_words(
+    registry: Loopback, agents: Agents, tmp_path: Path, name: object, mounted: bool
+) -> None:
+    publish_sample(registry)
+    skills = agents.make(workspace=tmp_path if mounted else None)
+    skills.instructions()
+    agents.asked()
+    answer = skills.view_skill(name)  # type: ignore[arg-type]
+    assert answer.code in ("skill_not_found", "name_missing")
+    assert answer.available == ("tidy-csv",)
+    assert len(answer.text.encode()) < 2_000
+    assert agents.asked() == []
+
+
+def test_a_refusal_does_not_recommend_what_it_refuses(registry: Loopback, agents: Agents) -> None:
+    publish_sample(registry)
+    skills = agents.make()
+    skills.instructions()
+    with RegistryClient(registry.url) as client:
+        client.delete("tidy-csv")
+    answer = skills.view_skill("tidy-csv")
+    assert (answer.code, answer.available) == ("skill_not_found", ())
 
 
 def test_arguments_may_come_as_json_text_and_names_with_blanks_round_them(

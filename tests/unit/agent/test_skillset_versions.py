@@ -11,6 +11,7 @@ from toolkit import Agents, publish_sample
 from skill_registry.agent.client import RegistryClient
 from skill_registry.agent.lockfile import Lock
 from skill_registry.agent.problems import RegistryProblem
+from skill_registry.errors import RequestInvalid
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,6 +87,40 @@ def test_pins_are_listed_and_loaded_and_never_stale(registry: Loopback, agents: 
     publish_sample(registry, text="three")
     skills.instructions()
     assert skills.stale() == {}
+
+
+def test_a_pin_keeps_the_scope_and_what_was_listed(registry: Loopback, agents: Agents) -> None:
+    publish_sample(registry)
+    publish_sample(registry, text="two")
+    skills = agents.make(scopes=("team-a", "system"))
+    skills.pin({"tidy-csv": 1})
+    registry.house.publish("tidy-csv", "theirs", scope="team-a")
+    assert "- **tidy-csv** (v:1): Does one." in skills.instructions()
+    assert skills.view_skill("tidy-csv").content.startswith("# one")
+
+
+def test_a_pinned_skill_that_is_gone_is_stale(registry: Loopback, agents: Agents) -> None:
+    publish_sample(registry)
+    publish_sample(registry, "hidden", disable_model_invocation="true")
+    skills = agents.make()
+    skills.pin({"tidy-csv": 1, "hidden": 1})
+    skills.view_skill("tidy-csv")
+    skills.view_skill("hidden")
+    publish_sample(registry, "hidden", "two", disable_model_invocation="true")
+    skills.instructions()
+    assert skills.stale() == {}
+    with RegistryClient(registry.url) as client:
+        client.delete("tidy-csv")
+    skills.instructions()
+    assert skills.stale()["tidy-csv"].state == "removed"
+
+
+def test_a_run_under_a_lock_takes_no_pins(registry: Loopback, agents: Agents) -> None:
+    publish_sample(registry)
+    bound = agents.make(lock=agents.make().lock())
+    with pytest.raises(RequestInvalid) as refused:
+        bound.pin({"tidy-csv": 1})
+    assert refused.value.code == "pin_invalid"
 
 
 def test_a_label_is_pinned_to_what_it_means_now(registry: Loopback, agents: Agents) -> None:

@@ -95,7 +95,8 @@ def test_an_answer_is_an_object_with_the_version_of_what_it_holds() -> None:
 def test_a_used_skill_is_a_text_with_header_body_rules_and_source() -> None:
     used = SkillAnswer("use_skill", "a", None, 2, "Do.\n", rules="Briefly.", source="https://e.org")
     assert used.text == "# Skill: a (v:2)\n\nDo.\n\nBriefly.\n\n_(Skill source: https://e.org)_"
-    assert SkillAnswer("use_skill", "a", content="Do.").text == "# Skill: a\n\nDo."
+    alone = SkillAnswer("use_skill", "a", content="Do.")
+    assert alone.text == "# Skill: a\n\nDo.\n\n_(Skill loaded.)_"
 
 
 def test_a_refusal_names_what_can_be_loaded_and_says_so_only_where_there_is_something() -> None:

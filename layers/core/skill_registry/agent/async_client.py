@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skill_registry.agent.connection import AsyncConnection
@@ -44,17 +45,18 @@ class AsyncRegistryClient(ReadingCalls, AsyncConnection):
         limit: int | None = None,
         query: SkillQuery = EVERYTHING,
         words: str | None = None,
+        at_least: Mapping[str, int] | None = None,
     ) -> AsyncIterator[Listing]:
         """As ``RegistryClient.list_pages``."""
         seen: set[str] = set()
-        page = await self.list_skills(scopes, limit=limit, query=query, words=words)
-        yield page
-        while page.next is not None:
-            follow(page.next, seen)
-            page = await self.list_skills(
-                scopes, limit=limit, cursor=page.next, query=query, words=words
-            )
+        filters = ListFilters(words, at_least or {}, limit)
+        while True:
+            page = await self._take(self._page(query.within(scopes), filters))
             yield page
+            if page.next is None:
+                return
+            follow(page.next, seen)
+            filters = replace(filters, cursor=page.next)
 
     async def list_all(self, query: SkillQuery = EVERYTHING) -> SkillList:
         """As ``RegistryClient.list_all``."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skill_registry.agent import reading, requests, transfers
@@ -76,15 +77,18 @@ class RegistryClient(ReadingCalls, HistoryCalls, OperatorCalls):
         limit: int | None = None,
         query: SkillQuery = EVERYTHING,
         words: str | None = None,
+        at_least: Mapping[str, int] | None = None,
     ) -> Iterator[Listing]:
         """Yield the listing page by page; arguments as ``list_skills``."""
         seen: set[str] = set()
-        page = self.list_skills(scopes, limit=limit, query=query, words=words)
-        yield page
-        while page.next is not None:
-            follow(page.next, seen)
-            page = self.list_skills(scopes, limit=limit, cursor=page.next, query=query, words=words)
+        filters = ListFilters(words, at_least or {}, limit)
+        while True:
+            page = self._take(self._page(query.within(scopes), filters))
             yield page
+            if page.next is None:
+                return
+            follow(page.next, seen)
+            filters = replace(filters, cursor=page.next)
 
     def list_all(self, query: SkillQuery = EVERYTHING) -> SkillList:
         """Return the whole listing; an unchanged one costs one 304, however many pages it has.

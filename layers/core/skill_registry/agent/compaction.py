@@ -19,7 +19,9 @@ NOTE = "Load it again to follow it."
 ACTIVATED = "Skill activated."
 
 _BODY = (None, "", SKILL_MD)
-_DOCUMENT = re.compile(r"# Skill: (\S+)(?: \(v:([^\n]*)\))?(?:\n|$)")
+_DOCUMENT = re.compile(
+    r"# Skill: (\S+)(?: \(v:([^\n]*)\))?\n.*\n_\(Skill (?:loaded\.|source: [^\n]*)\)_\Z", re.DOTALL
+)
 
 
 @overload
@@ -54,19 +56,21 @@ def compact(result: SkillAnswer | Mapping[str, Any] | str) -> Mapping[str, Any] 
 
 
 def client_output(result: SkillAnswer | Mapping[str, Any] | str) -> dict[str, Any]:
-    """Return what a user's client shows of a load: no body, no version (seed 1)."""
+    """Return what a user's client shows of a load: no body, no version (seed 1).
+
+    Of a refusal it shows why, of anything else the text as it is.
+    """
     document = _document(result)
-    if document is None and isinstance(result, str):
-        found = _DOCUMENT.match(result)
+    if document is None:
+        found = _DOCUMENT.match(result) if isinstance(result, str) else None
         document = {"skillName": found[1]} if found else {}
-    document = document or {}
-    error = document.get("error")
-    content = error.get("message") if isinstance(error, Mapping) else ACTIVATED
-    return {
-        "skillName": document.get("skillName"),
-        "path": document.get("path"),
-        "content": content,
-    }
+    error, name = document.get("error"), document.get("skillName")
+    content: object = ACTIVATED
+    if isinstance(error, Mapping):
+        content = error.get("message")
+    elif name is None:
+        content = result.text if isinstance(result, SkillAnswer) else result
+    return {"skillName": name, "path": document.get("path"), "content": content}
 
 
 def _loaded(result: SkillAnswer | Mapping[str, Any] | str) -> tuple[str, Any] | None:

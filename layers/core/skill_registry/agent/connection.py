@@ -203,6 +203,9 @@ class Connection(Wire):
                 outcome = (self._store if step.to_store else self._api).send(step.request)
             except httpx.HTTPError as error:
                 outcome = error
+            except UnicodeError:
+                # httpx looks at where a redirect leads, also to no host name at all.
+                outcome = httpx.DecodingError("No redirect leads there.")
 
     def close(self) -> None:
         """Close every connection."""
@@ -261,6 +264,9 @@ class AsyncConnection(Wire):
                 outcome = await (self._store if step.to_store else self._api).send(step.request)
             except httpx.HTTPError as error:
                 outcome = error
+            except UnicodeError:
+                # httpx looks at where a redirect leads, also to no host name at all.
+                outcome = httpx.DecodingError("No redirect leads there.")
 
     async def _wait(self, seconds: float) -> None:
         # At import this would cost every sync agent.

@@ -111,8 +111,8 @@ class Turn:
         """Let the next read of a skill ask again."""
         self.copies.pop(name, None)
         self.wanted.pop(name, None)
-        for key in [key for key in self.views if key[0] == name]:
-            del self.views[key]
+        for key in [key for key in list(self.views) if key[0] == name]:
+            self.views.pop(key, None)
 
 
 class Reader(Protocol):
@@ -246,8 +246,9 @@ class WorkspaceReader:
         what it gave before still counts, as long as it lies there unchanged.
         """
         if refuses(error):
-            if isinstance(have, Copied) and error.code == SkillNotFound.code:
-                del self._copies[wanted.name]
+            if error.code == SkillNotFound.code:
+                # Also one that an earlier process left there.
+                self._copies.pop(wanted.name, None)
                 yield from on_disk(lambda: self._mount.remove(wanted.name))
             raise error
         if have is None or wanted.version not in (None, have.version):
@@ -260,7 +261,9 @@ class WorkspaceReader:
 def refuses(error: RegistryError) -> bool:
     """Tell whether a source speaks of what was asked for, and not of a failure of its own."""
     if isinstance(error, RegistryProblem):
-        return 400 <= error.status < 500 and error.status != 429
+        # Without a code of the registry's own it is somebody else who refuses.
+        named = error.code not in ("not_found", "refused", "request_invalid", "too_large")
+        return named and 400 <= error.status < 500 and error.status != 429
     return isinstance(error, _REFUSALS)
 
 

@@ -7,22 +7,25 @@ every skill's files. A run under one sees the same prompt and the same bytes, or
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from skill_registry.agent.answers import ListedSkill
 from skill_registry.agent.fields import Fields
 from skill_registry.agent.problems import AnswerInvalid, DigestMismatch
 from skill_registry.errors import RequestInvalid
+from skill_registry.spec.names import is_directory_name
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
 
     from skill_registry.agent.answers import Version
 
 _SCHEMA = 1
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +83,26 @@ class Lock:
             document = json.loads(Path(path).read_bytes())
             if not isinstance(document, dict) or document.get("schema") != _SCHEMA:
                 raise ValueError(f"the schema is not {_SCHEMA}")
-            return cls(tuple(_locked(item) for item in Fields(document).items("skills")))
+            skills = tuple(_locked(item) for item in Fields(document).items("skills"))
+            if len({skill.name for skill in skills}) < len(skills):
+                raise ValueError("a name comes twice")
+            return cls(skills)
         except (ValueError, RecursionError, AnswerInvalid) as error:
+            why = error.message if isinstance(error, AnswerInvalid) else str(error)
             raise RequestInvalid(
-                f"{Path(path).name} is no lock file of skills that this version reads.",
+                f"{Path(path).name} is no lock file of skills that this version reads: {why}.",
                 code="lock_invalid",
             ) from error
 
 
-def read_pins(pins: Mapping[str, Any]) -> dict[str, int | str]:
+def read_pins(pins: object) -> dict[str, int | str]:
     """Check what somebody pins: a version number, or a label with ``@`` before it.
 
     Raises:
         RequestInvalid: ``pin_invalid``: one is neither.
     """
+    if not isinstance(pins, Mapping) or not all(isinstance(name, str) for name in pins):
+        raise RequestInvalid("Pins are versions by the names of skills.", code="pin_invalid")
     for name, version in pins.items():
         number = isinstance(version, int) and not isinstance(version, bool) and version > 0
         if not number and not (isinstance(version, str) and version[:1] == "@" and version[1:]):
@@ -106,10 +115,17 @@ def read_pins(pins: Mapping[str, Any]) -> dict[str, int | str]:
 
 
 def _locked(item: Fields) -> LockedSkill:
+    name, version, sha256 = item.text("name"), item.version("version"), item.text("sha256")
+    if not is_directory_name(name):
+        raise ValueError("a name is none of a skill")
+    if not _SHA256.fullmatch(sha256):
+        raise ValueError(f"the digest of {name} is none")
+    if str(version)[:1] in ("@", "-", "0"):
+        raise ValueError(f"the version of {name} is none")
     return LockedSkill(
-        name=item.text("name"),
+        name=name,
         scope=item.text("scope"),
-        version=item.version("version"),
+        version=version,
         description=item.text("description"),
-        sha256=item.text("sha256"),
+        sha256=sha256,
     )

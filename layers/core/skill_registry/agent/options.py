@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
+from skill_registry.agent.lockfile import Lock
+from skill_registry.agent.prompt import FORMS
 from skill_registry.agent.source import SkillQuery
 from skill_registry.agent.tools import LIST_SKILLS, TOOL_NAMES, VIEW_SKILL
 from skill_registry.errors import RequestInvalid
+from skill_registry.spec.visibility import TIERS
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from skill_registry.agent.events import SkillEvent
-    from skill_registry.agent.lockfile import Lock
     from skill_registry.agent.prompt import FormName
 
 
@@ -80,9 +82,11 @@ def read_options(options: SkillsetOptions) -> Options:
     """Read what was given, and what is meant by what was not.
 
     Raises:
-        RequestInvalid: ``tool_unknown``: a tool that there is not, or none.
+        RequestInvalid: ``tool_unknown``: a tool that there is not, or none; ``option_invalid``:
+            an option that there is not, or one that means nothing.
     """
-    tools = tuple(options.get("tools", (VIEW_SKILL, LIST_SKILLS)))
+    _check(options)
+    tools = tuple(dict.fromkeys(_words(options.get("tools", (VIEW_SKILL, LIST_SKILLS)))))
     unknown = [tool for tool in tools if tool not in TOOL_NAMES]
     if unknown or not tools:
         raise RequestInvalid(
@@ -92,10 +96,10 @@ def read_options(options: SkillsetOptions) -> Options:
     needs = options.get("has_tools")
     return Options(
         query=SkillQuery(
-            tuple(options.get("scopes", ())),
+            _words(options.get("scopes", ())),
             options.get("agent"),
             options.get("tier"),
-            None if needs is None else tuple(needs),
+            None if needs is None else _words(needs),
             options.get("language"),
         ),
         tools=tools,
@@ -106,3 +110,30 @@ def read_options(options: SkillsetOptions) -> Options:
         publish=options.get("publish"),
         lock=options.get("lock"),
     )
+
+
+def _check(options: SkillsetOptions) -> None:
+    given: Mapping[str, object] = {**options}
+    budget, publish = given.get("max_tokens"), given.get("publish")
+    wrong = {
+        "form": given.get("form", "markdown") not in FORMS,
+        "tier": given.get("tier") not in (None, *TIERS),
+        "max_tokens": budget is not None and not (isinstance(budget, int) and budget > 0),
+        "publish": publish is not None and not callable(publish),
+        "lock": not isinstance(given.get("lock"), Lock | None),
+        **{
+            name: not isinstance(given.get(name), str | None)
+            for name in ("agent", "language", "writing_rules")
+        },
+        **{name: True for name in given if name not in SkillsetOptions.__annotations__},
+    }
+    found = [name for name, is_wrong in wrong.items() if is_wrong]
+    if found:
+        raise RequestInvalid(
+            f"These options mean nothing to a skillset: {', '.join(found)}.", code="option_invalid"
+        )
+
+
+def _words(value: str | Iterable[str]) -> tuple[str, ...]:
+    """Return several texts; one alone is meant as one."""
+    return (value,) if isinstance(value, str) else tuple(value)

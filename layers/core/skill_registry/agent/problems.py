@@ -7,6 +7,7 @@ RegistryError
 ├── CredentialsFailed   credentials_failed: no token or AWS credentials could be had (agent/auth.py)
 ├── TransferFailed      transfer_failed: the object store refused an upload or a download
 ├── SourceUnreadable    source_unreadable: a directory of this machine that cannot be read
+├── SourceFailed        source_failed: a fault of a source itself
 ├── DigestMismatch      skill_digest_mismatch: not the bytes of the lock file
 ├── CopyFailed          skill_copy_failed: a skill did not reach the workspace (agent/mount.py)
 └── MountChanged        skill_mount_changed: a copy there was changed (agent/mount.py)
@@ -111,6 +112,12 @@ class SourceUnreadable(RegistryError):
     code = "source_unreadable"
 
 
+class SourceFailed(RegistryError):
+    """A source of skills failed in a way that it should not; the log says how."""
+
+    code = "source_failed"
+
+
 class DigestMismatch(RegistryError):
     """A skill's files are not those that the lock file of a run names."""
 
@@ -135,7 +142,7 @@ class TransferFailed(RegistryError):
 
 def read_problem(response: httpx.Response) -> RegistryProblem:
     """Read a refusal; whatever its body holds, this returns and does not raise."""
-    document = _object(response.content)
+    document = read_object(response.content) or {}
     code = document.get("code")
     detail = document.get("detail") or document.get("message")
     status = response.status_code
@@ -170,6 +177,17 @@ def unreachable(url: httpx.URL, error: httpx.HTTPError) -> RegistryError:
     return RegistryUnreachable(f"{where} does not answer: {reason}.")
 
 
+def read_object(body: bytes) -> dict[str, Any] | None:
+    """Read a JSON object, None where there is none, or one with text that cannot be written."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict) or _holds_halves(body, document):
+        return None
+    return document
+
+
 def read_diagnostics(value: object) -> tuple[Diagnostic, ...]:
     """Read a list of diagnostics, leniently: newer registries may add members and severities."""
     if not isinstance(value, list):
@@ -189,12 +207,16 @@ def _diagnostic(item: dict[str, Any]) -> Diagnostic:
     return Diagnostic(severity=level, **known)
 
 
-def _object(body: bytes) -> dict[str, Any]:
+def _holds_halves(body: bytes, document: dict[str, Any]) -> bool:
+    """Tell of halves of characters, lone surrogates, which no prompt and no file can hold."""
+    # JSON can write them only so; hardly an answer has to be looked at twice.
+    if b"\\ud" not in body and b"\\uD" not in body:
+        return False
     try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return document if isinstance(document, dict) else {}
+        json.dumps(document, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, RecursionError):
+        return True
+    return False
 
 
 def _texts(value: object) -> tuple[str, ...]:

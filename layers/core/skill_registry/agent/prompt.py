@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from skill_registry.spec import rendering
-from skill_registry.spec.budget import fit
+from skill_registry.spec.budget import estimated_tokens, fit
 from skill_registry.spec.model import SKILL_MD
 from skill_registry.spec.rendering import ListedSkill, render
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Seed 1's lines, seed 2's, seed 3's element.
 FormName = Literal["markdown", "guidance", "xml"]
-_FORMS: dict[str, Callable[[str], Form]] = {
+FORMS: dict[str, Callable[[str], Form]] = {
     "markdown": rendering.markdown_prompt,
     "guidance": rendering.guidance,
     "xml": rendering.xml_prompt,
@@ -47,15 +47,24 @@ def listing_block(
         view_tool: What the model calls to load a skill.
         max_tokens: At most as many, by ``spec.budget``; what does not fit is counted in a line.
     """
-    style = _FORMS[form](view_tool)
-    if max_tokens is None:
-        text = render(shown(skills), style)
-        return f"\n\n{text}" if text else ""
-    fitted = fit(shown(skills), max_tokens, style)
-    text = render(fitted.skills, style)
+    style, listed = FORMS[form](view_tool), shown(skills)
+    whole = _behind_blank_line(render(listed, style))
+    if max_tokens is None or estimated_tokens(whole) <= max_tokens:
+        return whole
+    # The blank line counts, and where names are left out so does the line that says it.
+    fitted = fit(listed, max_tokens - 1, style)
     if fitted.omitted:
-        text += f"\n{fitted.omitted} more skills are not shown here.\n"
-    return f"\n\n{text}" if text else ""
+        fitted = fit(listed, max_tokens - 1 - estimated_tokens(_left_out(len(listed))), style)
+    left_out = _left_out(fitted.omitted) if fitted.omitted else ""
+    return _behind_blank_line(f"{render(fitted.skills, style)}{left_out}")
+
+
+def _behind_blank_line(text: str) -> str:
+    return f"\n\n{text.lstrip()}" if text else ""
+
+
+def _left_out(count: int) -> str:
+    return f"\n{count} more skills are not shown here.\n"
 
 
 def shown(skills: Iterable[RegistrySkill]) -> list[ListedSkill]:
@@ -75,12 +84,15 @@ def read_command(text: str) -> Command | None:
     return Command(found[1], (found[2] or "").strip()) if found else None
 
 
-def expanded(command: Command, body: str, directory: str) -> str:
-    """Return what the model reads in place of a command: the skill's body, then the arguments."""
+def expanded(command: Command, body: str, directory: str | None) -> str:
+    """Return what the model reads in place of a command: the skill's body, then the arguments.
+
+    Without a directory it does not say where files lie: the model has a tool to read them.
+    """
     name = command.name.translate(rendering.ESCAPES)
-    location = f"{directory}/{SKILL_MD}".translate(rendering.ESCAPES)
-    parts = [
-        f'<skill name="{name}" location="{location}">\n'
-        f"Relative paths in it start at {directory}.\n\n{body.strip()}\n</skill>"
-    ]
+    place = lead = ""
+    if directory is not None:
+        place = f' location="{directory.translate(rendering.ESCAPES)}/{SKILL_MD}"'
+        lead = f"Relative paths in it start at {directory}.\n\n"
+    parts = [f'<skill name="{name}"{place}>\n{lead}{body.strip()}\n</skill>']
     return "\n\n".join([*parts, command.arguments] if command.arguments else parts)

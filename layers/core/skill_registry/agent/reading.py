@@ -7,7 +7,7 @@ not of the promised shape.
 from __future__ import annotations
 
 import base64
-import json
+import re
 from typing import TYPE_CHECKING
 
 from skill_registry.agent.answers import (
@@ -29,6 +29,7 @@ from skill_registry.agent.problems import (
     AnswerInvalid,
     RegistryProblem,
     read_diagnostics,
+    read_object,
     read_problem,
 )
 from skill_registry.agent.retries import read_retry_after
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     import httpx
+
+# Python reads no number of any length; none of a registry has more digits.
+_DIGITS = re.compile(r"[0-9]{1,18}")
 
 
 def read_listing(response: httpx.Response) -> Listing:
@@ -89,7 +93,7 @@ def read_raw_view(response: httpx.Response, name: str, path: str | None) -> View
     return View(
         name=name,
         scope=response.headers.get("x-skill-scope", ""),
-        version=int(told) if managed and told.isdecimal() else told or None,
+        version=int(told) if managed and _DIGITS.fullmatch(told) else told or None,
         path=path or SKILL_MD,
         data=response.content,
     )
@@ -202,11 +206,8 @@ def raise_for_refusal(response: httpx.Response) -> None:
 def read_fields(response: httpx.Response) -> Fields:
     """Read an answer's JSON object."""
     raise_for_refusal(response)
-    try:
-        values = json.loads(response.content)
-    except (ValueError, RecursionError):
-        values = None
-    if not isinstance(values, dict):
+    values = read_object(response.content)
+    if values is None:
         raise _strange(response)
     return Fields(values)
 

@@ -67,11 +67,8 @@ def registry_url(url: str) -> str:
     Raises:
         RequestInvalid: It is no address of an HTTP server, or it carries a query or credentials.
     """
-    try:
-        parsed = httpx.URL(url)
-    except (httpx.InvalidURL, UnicodeError):
-        parsed = httpx.URL()
-    if parsed.scheme not in {"http", "https"} or not parsed.host:
+    parsed = http_url(url)
+    if parsed is None:
         raise RequestInvalid(
             f"{url!r} is no registry address: it looks like https://registry.example.com.",
             code="url_invalid",
@@ -81,6 +78,18 @@ def registry_url(url: str) -> str:
             "A registry's address has no user, query or fragment in it.", code="url_invalid"
         )
     return str(parsed).rstrip("/")
+
+
+def http_url(text: str) -> httpx.URL | None:
+    """Read the URL of an HTTP server; None for what is none, or what no request can be sent to."""
+    try:
+        url = httpx.URL(text)
+        # Some names parse, and make the resolver raise, or the URL itself where it is shown.
+        url.raw_host.decode("ascii").encode("idna")
+        named = url.host
+    except (httpx.InvalidURL, UnicodeError):
+        return None
+    return url if named and url.scheme in {"http", "https"} else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ Flows only: ``skillset.py`` takes their steps, for sync and for async agents.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skill_registry.agent import prompt
+from skill_registry.agent.answers import ListedSkill
 from skill_registry.agent.events import SkillRefused, SkillUse, upstream_of
 from skill_registry.agent.loading import (
     SourceReader,
@@ -27,13 +28,13 @@ from skill_registry.agent.tools import LIST_SKILLS, TOOL_NAMES, VIEW_SKILL, defi
 from skill_registry.errors import RegistryError, RequestInvalid, SkillNotFound
 from skill_registry.spec.archive import digest_of
 from skill_registry.spec.model import SKILL_MD
-from skill_registry.spec.names import clean_path
-from skill_registry.spec.rendering import render_markdown
+from skill_registry.spec.names import clean_path, is_directory_name
+from skill_registry.spec.rendering import in_language, render_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from skill_registry.agent.answers import ListedSkill, Version
+    from skill_registry.agent.answers import Version
     from skill_registry.agent.events import SkillEvent
     from skill_registry.agent.loading import Loaded, Reader
     from skill_registry.agent.options import Options
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from skill_registry.agent.tools import ToolDefinition
 
 _LOG = logging.getLogger("skill_registry.agent")
+# No name and no path of a skill is longer.
+_LONGEST_WORD = 500
 UNAVAILABLE = "Skills are not available in this context."
 _FAULT = "The skill could not be loaded: the toolkit failed, and its log says how."
 
@@ -64,20 +67,16 @@ class Session:
         self._reader: Reader
         self._reader = SourceReader() if where is None else WorkspaceReader(Mount(where))
         self._turn = Turn()
-        self._pins: dict[str, int] = {}
+        self._pins: dict[str, ListedSkill] = {}
         self._loaded: dict[str, Version] = {}
         self._listing: SkillList | None = _listing_of(options.lock)
         self.problem: RegistryError | None = None
 
     @property
     def skills(self) -> tuple[ListedSkill, ...]:
-        """What is listed, pinned versions as they are pinned; empty where that is not known."""
+        """What is listed, pinned skills as they were pinned; empty where that is not known."""
         listed = () if self._listing is None else self._listing.skills
-        pins = self._pins
-        return tuple(
-            replace(skill, version=pins[skill.name]) if skill.name in pins else skill
-            for skill in listed
-        )
+        return tuple(self._pins.get(skill.name, skill) for skill in listed)
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -123,15 +122,20 @@ class Session:
             max_tokens=options.max_tokens,
         )
 
-    def answer(self, tool: str, name: object, path: object = None) -> Flow[SkillAnswer]:
-        """Answer a call of a tool, whatever it was called with. Raises nothing."""
+    def answer(self, tool: str, asked: str = "", path: str | None = None) -> Flow[SkillAnswer]:
+        """Answer a call of a tool. Raises nothing.
+
+        Args:
+            tool: Its name.
+            asked: The skill's name, as ``read_word`` gives it.
+            path: A file of it, for ``view_skill`` alone.
+        """
         if tool == LIST_SKILLS:
             return (yield from self._list())
-        asked = "" if name is None else str(name).strip()
-        file = None if path is None or tool != VIEW_SKILL else str(path)
+        file = path if tool == VIEW_SKILL else None
         try:
             if tool not in TOOL_NAMES:
-                raise RequestInvalid(f"There is no tool {tool!r} here.", code="tool_unknown")
+                raise RequestInvalid("There is no such tool here.", code="tool_unknown")
             answer = yield from self._load(tool, asked, file)
         except RegistryError as error:
             answer = self._refusal(tool, asked, file, error)
@@ -152,44 +156,48 @@ class Session:
         answer = yield from self.answer(self._options.view_tool or VIEW_SKILL, command.name)
         if answer.is_error:
             return text
-        directory = answer.directory or f".skills/{command.name}"
         body = "\n\n".join(filter(None, (answer.content.strip(), answer.rules)))
-        return prompt.expanded(command, body, directory)
+        return prompt.expanded(command, body, answer.directory)
 
     def stale(self) -> Flow[dict[str, Stale]]:
         """Return what changed since it was loaded. Raises RegistryError."""
         listed = {skill.name: skill.version for skill in self.skills}
+        loaded = dict(self._loaded)
         found = {
             name: Stale(version, listed[name])
-            for name, version in self._loaded.items()
+            for name, version in loaded.items()
             if name in listed and listed[name] != version
         }
-        unlisted = {
-            name: version
-            for name, version in self._loaded.items()
-            if name not in listed and name not in self._pins
-        }
+        unlisted = {name: version for name, version in loaded.items() if name not in listed}
         if unlisted and self._options.lock is None:
             query = self._options.query
             checked = yield from ask(lambda source: source.check(unlisted, query=query))
             for name, now in checked.items():
-                if now.state != "current" and name in unlisted:
+                kept = now.state == "current" or (now.state == "stale" and name in self._pins)
+                if name in unlisted and not kept:
                     found[name] = Stale(unlisted[name], now.version, now.state)
         return found
 
     def pin(self, pins: Mapping[str, int | str]) -> Flow[None]:
         """Give these skills at these versions from now on. Raises RegistryError."""
         query = self._options.query
-        numbers: dict[str, int] = {}
+        if self._options.lock is not None:
+            raise RequestInvalid("A run under a lock file has its versions.", code="pin_invalid")
+        pinned: dict[str, ListedSkill] = {}
         for name, version in read_pins(pins).items():
             view = yield from view_of(Wanted(name, version, query))
             if not isinstance(view.version, int):
                 raise RequestInvalid(
                     f"`{name}` has no version number to be pinned to.", code="pin_invalid"
                 )
-            numbers[name] = view.version
-        self._pins |= numbers
-        for name in numbers:
+            description = in_language(
+                str(view.metadata.get("description", "")),
+                view.metadata.get("descriptions") or {},
+                query.language,
+            )
+            pinned[name] = ListedSkill(name, view.scope, view.version, description, {})
+        self._pins |= pinned
+        for name in pinned:
             self._turn.forget(name)
 
     def lock(self) -> Flow[Lock]:
@@ -214,6 +222,8 @@ class Session:
         if not name:
             raise RequestInvalid("Name the skill that you want to load.", code="name_missing")
         file = clean_path(path)
+        if not is_directory_name(name):
+            raise SkillNotFound("No skill has such a name.")
         loaded = yield from self._reader.read(self._wanted(name), file, self._turn)
         body = file == SKILL_MD
         answer = self._answer(tool, loaded, body=body)
@@ -225,7 +235,8 @@ class Session:
     def _wanted(self, name: str) -> Wanted:
         lock, query = self._options.lock, self._options.query
         if lock is None:
-            return Wanted(name, self._pins.get(name), query)
+            pin, wanted = self._pins.get(name), Wanted(name, None, query)
+            return wanted if pin is None else wanted.at(pin.version, pin.scope)
         locked = lock.get(name)
         if locked is None:
             raise SkillNotFound(f"`{name}` is not in the lock file of this run.")
@@ -265,7 +276,8 @@ class Session:
     def _refusal(self, tool: str, name: str, path: str | None, error: RegistryError) -> SkillAnswer:
         message, available = error.message, tuple(getattr(error, "available", ()))[:MOST_NAMED]
         if error.code == SkillNotFound.code or not name:
-            available = tuple(skill.name for skill in self.skills)[:MOST_NAMED]
+            others = (skill.name for skill in self.skills if skill.name != name)
+            available = tuple(others)[:MOST_NAMED]
         if error.code == SkillNotFound.code:
             message = f"There is no skill `{name}` that you can load."
         cause = error.__cause__
@@ -292,15 +304,19 @@ class Session:
         return SkillAnswer(LIST_SKILLS, content=lines or NO_SKILLS, skills=skills)
 
     def _publish(self, event: SkillEvent) -> Flow[None]:
-        """Tell an event. A callback that fails costs the model nothing."""
         publish = self._options.publish
-        if publish is None:
-            return
-        try:
+        if publish is not None:
             yield from tell(lambda: publish(event))
-        except Exception as error:
-            _LOG.exception("The callback of an event failed.", exc_info=error)
 
 
 def _listing_of(lock: Lock | None) -> SkillList | None:
     return None if lock is None else SkillList(tuple(skill.listed() for skill in lock.skills))
+
+
+def read_word(value: object) -> str:
+    """Return a name or a path that a model sent, as text that can be shown and sent on."""
+    try:
+        text = "" if value is None else str(value)
+    except Exception:
+        return ""
+    return text[:_LONGEST_WORD].encode("utf-8", "backslashreplace").decode().strip()

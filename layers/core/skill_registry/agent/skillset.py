@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import logging
 import threading
 from collections.abc import Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from skill_registry.agent.options import read_options
-from skill_registry.agent.session import Session
+from skill_registry.agent.session import Session, read_word
 from skill_registry.agent.steps import take, take_async
 from skill_registry.agent.tools import LIST_SKILLS, USE_SKILL, VIEW_SKILL
+from skill_registry.errors import RequestInvalid
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from skill_registry.agent.answers import ListedSkill
     from skill_registry.agent.lockfile import Lock
     from skill_registry.agent.options import SkillsetOptions
     from skill_registry.agent.session import Stale
     from skill_registry.agent.source import AsyncSkillSource, SkillSource
-    from skill_registry.agent.steps import Flow
+    from skill_registry.agent.steps import Flow, Tell
     from skill_registry.agent.tool_answers import SkillAnswer
     from skill_registry.agent.tools import ToolDefinition
     from skill_registry.errors import RegistryError
@@ -29,6 +33,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # The lock of what is no single skill's. No skill has an empty name.
 _WHOLE = ""
+# Skills that share one wait for each other, and that is all.
+_LOCKS = 32
+_LOG = logging.getLogger("skill_registry.agent")
 
 
 class _Offered:
@@ -76,9 +83,12 @@ class Skillset(_Offered):
 
     def __init__(self, source: SkillSource | None, **options: Unpack[SkillsetOptions]) -> None:
         super().__init__(source is not None, options)
+        if inspect.iscoroutinefunction(options.get("publish")):
+            raise RequestInvalid(
+                "A sync skillset cannot await what it publishes to.", code="option_invalid"
+            )
         self._source: Any = source
-        self._guard = threading.Lock()
-        self._locks: dict[str, threading.RLock] = {}
+        self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
     def instructions(self, tool_keys: Collection[str] | None = None) -> str:
         """Begin a turn; return what to append to the prompt.
@@ -101,15 +111,15 @@ class Skillset(_Offered):
 
     def view_skill(self, name: str, path: str | None = None) -> SkillAnswer:
         """Return a skill's body, or the file at ``path``."""
-        return self._take(self._session.answer(VIEW_SKILL, name, path), name)
+        return self._asked(VIEW_SKILL, name, path)
 
     def use_skill(self, name: str) -> SkillAnswer:
         """Return a skill's body (seed 2)."""
-        return self._take(self._session.answer(USE_SKILL, name), name)
+        return self._asked(USE_SKILL, name)
 
     def list_skills(self) -> SkillAnswer:
         """Return what is listed in this turn."""
-        return self._take(self._session.answer(LIST_SKILLS, None), _WHOLE)
+        return self._take(self._session.answer(LIST_SKILLS), _WHOLE)
 
     def call(self, tool: str, arguments: object = None) -> SkillAnswer:
         """Answer the call of a tool by a model.
@@ -118,8 +128,7 @@ class Skillset(_Offered):
             tool: Its name.
             arguments: Its arguments, as an object or as JSON text; anything else is answered too.
         """
-        name, path = read_arguments(arguments)
-        return self._take(self._session.answer(tool, name, path), str(name))
+        return self._asked(tool, *read_arguments(arguments))
 
     def expand(self, text: str) -> str:
         """Return a user's text with the skill that ``/skill:name arguments`` asks for.
@@ -148,11 +157,18 @@ class Skillset(_Offered):
         """Return what is listed in this turn, for a run that is to be repeated."""
         return self._take(self._session.lock(), _WHOLE)
 
+    def _asked(self, tool: str, name: object, path: object = None) -> SkillAnswer:
+        asked, file = read_word(name), None if path is None else read_word(path)
+        return self._take(self._session.answer(tool, asked, file), asked)
+
     def _take(self, flow: Flow[T], key: str) -> T:
-        with self._guard:
-            lock = self._locks.setdefault(key, threading.RLock())
-        with lock:
-            return take(flow, self._source)
+        told: list[Tell] = []
+        with self._locks[hash(key) % _LOCKS]:
+            result = take(flow, self._source, told)
+        for event in told:
+            with _unharmed():
+                event.call()
+        return result
 
 
 class AsyncSkillset(_Offered):
@@ -161,7 +177,7 @@ class AsyncSkillset(_Offered):
     def __init__(self, source: AsyncSkillSource | None, **options: Unpack[SkillsetOptions]) -> None:
         super().__init__(source is not None, options)
         self._source: Any = source
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._locks: list[asyncio.Lock] = []
 
     async def instructions(self, tool_keys: Collection[str] | None = None) -> str:
         """As ``Skillset.instructions``."""
@@ -173,20 +189,19 @@ class AsyncSkillset(_Offered):
 
     async def view_skill(self, name: str, path: str | None = None) -> SkillAnswer:
         """As ``Skillset.view_skill``."""
-        return await self._take(self._session.answer(VIEW_SKILL, name, path), name)
+        return await self._asked(VIEW_SKILL, name, path)
 
     async def use_skill(self, name: str) -> SkillAnswer:
         """As ``Skillset.use_skill``."""
-        return await self._take(self._session.answer(USE_SKILL, name), name)
+        return await self._asked(USE_SKILL, name)
 
     async def list_skills(self) -> SkillAnswer:
         """As ``Skillset.list_skills``."""
-        return await self._take(self._session.answer(LIST_SKILLS, None), _WHOLE)
+        return await self._take(self._session.answer(LIST_SKILLS), _WHOLE)
 
     async def call(self, tool: str, arguments: object = None) -> SkillAnswer:
         """As ``Skillset.call``."""
-        name, path = read_arguments(arguments)
-        return await self._take(self._session.answer(tool, name, path), str(name))
+        return await self._asked(tool, *read_arguments(arguments))
 
     async def expand(self, text: str) -> str:
         """As ``Skillset.expand``."""
@@ -204,12 +219,34 @@ class AsyncSkillset(_Offered):
         """As ``Skillset.lock``."""
         return await self._take(self._session.lock(), _WHOLE)
 
+    async def _asked(self, tool: str, name: object, path: object = None) -> SkillAnswer:
+        asked, file = read_word(name), None if path is None else read_word(path)
+        return await self._take(self._session.answer(tool, asked, file), asked)
+
     async def _take(self, flow: Flow[T], key: str) -> T:
         # At import this would cost every sync agent.
         import asyncio
 
-        async with self._locks.setdefault(key, asyncio.Lock()):
-            return await take_async(flow, self._source)
+        told: list[Tell] = []
+        if not self._locks:
+            self._locks = [asyncio.Lock() for _ in range(_LOCKS)]
+        async with self._locks[hash(key) % _LOCKS]:
+            result = await take_async(flow, self._source, told)
+        for event in told:
+            with _unharmed():
+                done = event.call()
+                if inspect.isawaitable(done):
+                    await done
+        return result
+
+
+@contextmanager
+def _unharmed() -> Iterator[None]:
+    """A callback that fails costs the model nothing."""
+    try:
+        yield
+    except Exception as error:
+        _LOG.exception("The callback of an event failed.", exc_info=error)
 
 
 def read_arguments(arguments: object) -> tuple[object, object]:

@@ -6,15 +6,19 @@ it returns is its result. ``take`` and ``take_async`` take the steps.
 
 from __future__ import annotations
 
-import inspect
+import logging
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from skill_registry.agent.problems import SourceFailed
+from skill_registry.errors import RegistryError
 
 if TYPE_CHECKING:
     from skill_registry.agent.source import AsyncSkillSource, SkillSource
 
 T = TypeVar("T")
+_LOG = logging.getLogger("skill_registry.agent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class OnDisk:
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """A step that calls back; what the callback returns is awaited where it can be."""
+    """A callback. It is made once the flow has ended, before its result is returned."""
 
     call: Callable[[], object]
 
@@ -43,8 +47,18 @@ Flow = Generator[Step, Any, T]
 
 
 def ask(call: Callable[[SkillSource], T]) -> Flow[T]:
-    """Ask the source within a flow: ``listing = yield from ask(...)``."""
-    value: T = yield Ask(call)
+    """Ask the source within a flow: ``listing = yield from ask(...)``.
+
+    Raises:
+        RegistryError: What the source raises, or ``source_failed`` for what it should not.
+    """
+    try:
+        value: T = yield Ask(call)
+    except RegistryError:
+        raise
+    except Exception as error:
+        _LOG.exception("A source of skills failed.", exc_info=error)
+        raise SourceFailed(f"The source of skills failed: {type(error).__name__}.") from error
     return value
 
 
@@ -59,8 +73,11 @@ def tell(call: Callable[[], object]) -> Flow[None]:
     yield Tell(call)
 
 
-def take(flow: Flow[T], source: SkillSource) -> T:
-    """Take every step of a flow, and return what it returns. Raises what it raises."""
+def take(flow: Flow[T], source: SkillSource, told: list[Tell]) -> T:
+    """Take every step of a flow, and return what it returns. Raises what it raises.
+
+    What it wants to be told is put into ``told``: a callback may ask for skills itself.
+    """
     outcome: Callable[[], Step] = flow.__next__
     while True:
         try:
@@ -69,14 +86,14 @@ def take(flow: Flow[T], source: SkillSource) -> T:
             result: T = done.value
             return result
         try:
-            value = step.call(source) if isinstance(step, Ask) else step.call()
+            value = _taken_at_once(step, source, told)
         except BaseException as error:
             outcome = _raising(flow, error)
         else:
             outcome = _sending(flow, value)
 
 
-async def take_async(flow: Flow[T], source: AsyncSkillSource) -> T:
+async def take_async(flow: Flow[T], source: AsyncSkillSource, told: list[Tell]) -> T:
     """``take``, awaited."""
     outcome: Callable[[], Step] = flow.__next__
     while True:
@@ -86,14 +103,24 @@ async def take_async(flow: Flow[T], source: AsyncSkillSource) -> T:
             result: T = done.value
             return result
         try:
-            value = await _taken(step, source)
+            value = await _taken(step, source, told)
         except BaseException as error:
             outcome = _raising(flow, error)
         else:
             outcome = _sending(flow, value)
 
 
-async def _taken(step: Step, source: AsyncSkillSource) -> Any:
+def _taken_at_once(step: Step, source: SkillSource, told: list[Tell]) -> Any:
+    match step:
+        case Ask(call):
+            return call(source)
+        case OnDisk(call):
+            return call()
+        case Tell():
+            told.append(step)
+
+
+async def _taken(step: Step, source: AsyncSkillSource, told: list[Tell]) -> Any:
     match step:
         case Ask(call):
             return await call(source)
@@ -102,9 +129,8 @@ async def _taken(step: Step, source: AsyncSkillSource) -> Any:
             import asyncio
 
             return await asyncio.to_thread(call)
-        case Tell(call):
-            told = call()
-            return await told if inspect.isawaitable(told) else told
+        case Tell():
+            told.append(step)
 
 
 def _sending(flow: Flow[Any], value: object) -> Callable[[], Step]:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from skill_registry.agent.answers import ListedSkill, Version
 
 NO_SKILLS = "No skills are available to you."
+# The last line of a used skill that names no source; compaction knows its texts by the last line.
+LOADED = "_(Skill loaded.)_"
 # A refusal names no more than that many, as the registry's own do.
 MOST_NAMED = 20
 _MOST_FILES = 100
@@ -110,8 +112,7 @@ class SkillAnswer:
         if self.directory is not None:
             parts.append(f"_(Skill files: {self.directory}/)_")
         parts.extend(part for part in (self.rules, self.note) if part)
-        if self.source:
-            parts.append(f"_(Skill source: {self.source})_")
+        parts.append(f"_(Skill source: {self.source})_" if self.source else LOADED)
         return "\n\n".join(parts)
 
 

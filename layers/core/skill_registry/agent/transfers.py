@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from skill_registry.agent.problems import AnswerInvalid, TransferFailed
+from skill_registry.agent.requests import http_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -101,11 +102,8 @@ def _refused(response: httpx.Response, noun: str) -> TransferFailed:
 
 
 def _store_url(url: str) -> httpx.URL:
-    try:
-        parsed = httpx.URL(url)
-    except httpx.InvalidURL:
-        parsed = httpx.URL()
-    if parsed.scheme not in {"http", "https"} or not parsed.host:
+    parsed = http_url(url)
+    if parsed is None:
         raise AnswerInvalid("The registry named a place in the object store that is no URL.")
     return parsed
 

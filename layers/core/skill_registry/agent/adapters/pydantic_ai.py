@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from skill_registry.agent.adapters.turns import answer, begin_turn
 from skill_registry.agent.shapes import mcp_tools
+from skill_registry.agent.tools import define
 
 try:
     from pydantic_ai import RunContext, ToolReturn
     from pydantic_ai.exceptions import ToolFailed
+    from pydantic_ai.messages import ToolCallPart
     from pydantic_ai.tools import ToolDefinition
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 except ImportError as error:
@@ -22,6 +24,9 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from skill_registry.agent import tools
     from skill_registry.agent.adapters.turns import AnySkillset
 
 
@@ -52,7 +57,12 @@ class SkillToolset(AbstractToolset[Any]):
         return self._block.removeprefix("\n\n") or None
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
-        """Return the tools with the names that are listed in this turn."""
+        """Return the tools with the names that are listed in this turn.
+
+        Where none is listed any more, the tools stay for a run whose messages hold a call of one:
+        Pydantic AI does not ask a toolset about a tool that is gone, and ends the run at the
+        second such call.
+        """
         await self._begin(ctx)
         return {
             tool.name: ToolsetTool(
@@ -66,7 +76,7 @@ class SkillToolset(AbstractToolset[Any]):
                 max_retries=0,
                 args_validator=_Arguments(),
             )
-            for tool in self._skills.definitions()
+            for tool in self._offered(ctx)
         }
 
     async def call_tool(
@@ -78,12 +88,27 @@ class SkillToolset(AbstractToolset[Any]):
             raise ToolFailed(made.text)
         return ToolReturn(made.text, metadata=made.to_dict())
 
+    def _offered(self, ctx: RunContext[Any]) -> Sequence[tools.ToolDefinition]:
+        listed = self._skills.definitions()
+        if listed or not _was_called(self._skills.tools, ctx):
+            return listed
+        return define(self._skills.tools, None)
+
     async def _begin(self, ctx: RunContext[Any]) -> None:
         # Not in ``for_run_step``: toolsets that are made by a function are not told of steps.
         step = (ctx.run_id, ctx.run_step)
         if step != self._step:
             self._block = await begin_turn(self._skills)
             self._step = step
+
+
+def _was_called(names: tuple[str, ...], ctx: RunContext[Any]) -> bool:
+    # Their ends, since ``prefixed`` puts something before a name.
+    return any(
+        isinstance(part, ToolCallPart) and part.tool_name.endswith(names)
+        for message in ctx.messages
+        for part in message.parts
+    )
 
 
 class _Arguments:
