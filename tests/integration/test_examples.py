@@ -33,7 +33,7 @@ TASK = "Add 20 and 22."
 OWN_PROMPTS = dict.fromkeys(EXAMPLES, "You are an engineer.") | {
     "anthropic_loop": "You are an engineer. Your shell starts in your workspace."
 }
-# Pydantic AI ends a run that calls a tool again which is gone, so its adapter keeps what was called.
+# Pydantic AI ends a run that calls a tool which is gone, so its adapter keeps what was called.
 KEPT_TOOLS = {"pydantic_ai_agent": {"view_skill", "list_skills"}}
 # What a model may call its arguments, and a framework its own.
 ODD_ARGUMENTS = ("self", "config", "run_manager", "callbacks", "tool", "ctx", "skills", "a b", "")
