@@ -210,6 +210,7 @@ def test_a_copy_that_is_known_is_not_sent_again(place: Place) -> None:
     assert copy is not None
     assert place.source.load_skill("ant", known=copy.tag) is None
     assert place.source.load_skill("ant", 1, known=copy.tag) is None
+    assert place.source.load_skill("ant", "1", known=copy.tag) is None
     place.publish("ant", files("ant", "two"))
     again = place.source.load_skill("ant", known=copy.tag)
     assert again is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,8 +15,6 @@ from skill_registry.errors import SkillInvalid
 from skill_registry.spec.model import Limits, Severity
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from skill_registry.agent.discovery import Discovered
 
 _GOOD = "---\nname: {0}\ndescription: Grows beans.\n---\nWater them.\n"
@@ -143,3 +142,29 @@ def test_many_links_to_each_other_are_entered_once(tmp_path: Path) -> None:
     assert [skill.path for skill in found.skills] == [
         tmp_path / f"{number}/pots-{number}/SKILL.md" for number in range(6)
     ]
+
+
+def test_what_becomes_a_pipe_before_it_is_opened_makes_nobody_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = (".gitignore", "SKILL.md", "pots.md")
+    grow(tmp_path, {"a/.gitignore": "x\n", "a/SKILL.md": "", "pots.md": _GOOD.format("pots")})
+    real = os.open
+    opened: list[str] = []
+
+    def swap(path: str | Path, flags: int, *args: int) -> int:
+        if (name := Path(path).name) in names:
+            opened.append(name)
+            Path(path).unlink()
+            os.mkfifo(path)
+        return real(path, flags, *args)
+
+    monkeypatch.setattr(os, "open", swap)
+    found = _found(tmp_path)
+    assert (_names(found), sorted(opened)) == ([], sorted(names))
+    assert [each.code for each in found.diagnostics] == [
+        "ignore_file_skipped",
+        "unreadable",
+        "unreadable",
+    ]
+    assert all("regular file" in each.message for each in found.diagnostics)

@@ -12,7 +12,7 @@ import pytest
 from skill_registry.agent.local import LocalSource
 from skill_registry.agent.skillset import Skillset
 from skill_registry.agent.source import SkillQuery
-from skill_registry.errors import RegistryError, SkillInvalid
+from skill_registry.errors import RegistryError, SkillInvalid, VersionNotFound
 from skill_registry.spec.model import Limits
 
 
@@ -44,6 +44,43 @@ def test_the_version_is_the_sidecars_else_the_frontmatters_else_none(
     assert source.list_all().skills[0].version == version
     assert source.view_skill("ant").version == version
     assert source.check({"ant": version})["ant"].state == "current"
+
+
+@pytest.mark.parametrize(
+    ("sidecar", "head", "found", "missing"),
+    [
+        ("4", "version: 9.9\n", (4, "4"), (9, "9.9", "04", "")),
+        (None, "version: 2\n", ("2", 2), ("2.0", 1, "@stable")),
+        (None, "", (None,), ("None", 0, 1, "")),
+    ],
+)
+def test_a_version_that_is_asked_for_is_the_one_that_lies_there_or_none(
+    tmp_path: Path,
+    sidecar: str | None,
+    head: str,
+    found: tuple[int | str | None, ...],
+    missing: tuple[int | str, ...],
+) -> None:
+    directory = skill(tmp_path, "ant", head=head)
+    if sidecar is not None:
+        (directory / ".version").write_text(sidecar)
+    source = LocalSource(tmp_path)
+    for version in found:
+        assert source.view_skill("ant", version=version).data == b"# one\n"
+        assert source.load_skill("ant", version) is not None
+    for version in missing:
+        with pytest.raises(VersionNotFound):
+            source.view_skill("ant", version=version)
+
+
+def test_a_refusal_can_be_written_whatever_was_asked_for(tmp_path: Path) -> None:
+    skill(tmp_path, "ant")
+    source = LocalSource(tmp_path)
+    for name, version in (("\ud800\n\0", None), ("a" * 9000, None), ("ant", "\ud800" * 9000)):
+        with pytest.raises(RegistryError) as refused:
+            source.view_skill(name, version=version)
+        assert len(str(refused.value).encode()) < 1000
+        assert "\n" not in str(refused.value)
 
 
 def test_the_first_source_wins_a_name_and_the_other_is_told(tmp_path: Path) -> None:

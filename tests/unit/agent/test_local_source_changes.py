@@ -30,7 +30,9 @@ def ant(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def on_open(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[int], None]], list[str]]:
-    """Call somebody, with the count, when a file of a name was opened to be read whole."""
+    """Call somebody, with the count, when a file of a name was opened: a SKILL.md to be discovered,
+    then each file twice.
+    """
 
     def hook(name: str, act: Callable[[int], None]) -> list[str]:
         real = os.open
@@ -110,7 +112,7 @@ def test_what_is_told_of_a_copy_is_of_its_own_bytes(
     (ant / "SKILL.md").write_text(text("version: 1.1\n"))
 
     def act(count: int) -> None:
-        if count == 1:
+        if count == 2:
             (ant / "SKILL.md").write_text(text("version: 2.2\n", "two"))
 
     on_open("SKILL.md", act)
@@ -138,7 +140,11 @@ def test_a_number_belongs_to_the_files_beside_it(
 def test_who_may_see_a_skill_is_what_its_own_bytes_say(
     ant: Path, on_open: Callable[..., list[str]]
 ) -> None:
-    on_open("SKILL.md", lambda _: (ant / "SKILL.md").write_text(text("agents: [dba]\n")))
+    def act(count: int) -> None:
+        if count == 2:
+            (ant / "SKILL.md").write_text(text("agents: [dba]\n"))
+
+    on_open("SKILL.md", act)
     with pytest.raises(SkillNotFound):
         LocalSource(ant.parent).view_skill("ant", query=SkillQuery(agent="review"))
     assert "dba" in (ant / "SKILL.md").read_text()
@@ -148,7 +154,7 @@ def test_a_skill_that_is_taken_away_meanwhile_is_not_found(
     ant: Path, on_open: Callable[..., list[str]]
 ) -> None:
     def act(count: int) -> None:
-        if count == 1:
+        if count == 2:
             (ant / "SKILL.md").unlink()
 
     on_open("SKILL.md", act)

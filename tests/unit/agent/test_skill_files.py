@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from trees import grow
 
-from skill_registry.agent.skill_files import gather, read_regular
+from skill_registry.agent.regular import read_regular
+from skill_registry.agent.skill_files import gather
 
 
 def test_every_file_that_cannot_be_taken_is_named(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skill_registry.agent.regular import opened_regular
 from skill_registry.agent.walking import Found, Walked, real_path, reason, walk
 from skill_registry.errors import SkillInvalid
 from skill_registry.spec import discovery
@@ -63,7 +64,8 @@ class LocalSkill:
 
     def body(self) -> str:
         """Read the text below the frontmatter, as it lies there now. Raises OSError."""
-        return body_of(self.path.read_bytes())
+        with opened_regular(self.path, follow=True) as file:
+            return body_of(file.read())
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +228,7 @@ def _walk(path: Path) -> Walked | None:
 def _read(found: Found, limits: Limits) -> tuple[SkillMeta | None, list[Diagnostic]]:
     path = found.path
     try:
-        with path.open("rb") as file:
+        with opened_regular(path, follow=True) as file:
             size = os.fstat(file.fileno()).st_size
             data = file.read(limits.file_bytes)
     except OSError as failure:

@@ -13,6 +13,7 @@ from skill_registry.spec.fences import body_of
 from skill_registry.spec.model import DEFAULT_LIMITS, SKILL_MD, Limits
 from skill_registry.spec.names import clean_path, shown_path
 from skill_registry.spec.rendering import in_language
+from skill_registry.spec.text import shown
 from skill_registry.spec.visibility import TIERS, Viewer, may_see, tools_suffice
 
 # Discovery reads YAML, the dearest import of the toolkit; an agent of a registry needs none.
@@ -199,8 +200,8 @@ class LocalSource:
         skill = next((skill for skill in there if skill.name == name), None)
         if skill is None:
             names = sorted(s.name for s in there if not s.meta.disable_model_invocation)
-            shown = name[:_LONGEST_NAME]
-            raise SkillNotFound(f"There is no skill `{shown}`.", available=names[:_MOST_NAMED])
+            message = f"There is no skill {shown(name, _LONGEST_NAME)}."
+            raise SkillNotFound(message, available=names[:_MOST_NAMED])
         return skill
 
 
@@ -248,8 +249,11 @@ def _checked(skill: LocalSkill | None, loaded: Version) -> CheckedSkill:
 
 
 def _check_version(name: str, asked: int | str | None, there: Version) -> None:
-    if asked not in (None, there):
-        raise VersionNotFound(f"`{name}` lies there at version {there}, not {asked}.")
+    # A frontmatter's number is text here, and text is what a caller may have of a number.
+    if asked is None or (there is not None and str(asked) == str(there)):
+        return
+    has = "states no version" if there is None else f"lies there at version {there}"
+    raise VersionNotFound(f"`{name}` {has}; there is no version {shown(str(asked))} of it.")
 
 
 def _unreadable(name: str, failure: OSError | None) -> SourceUnreadable:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from skill_registry.agent.skill_files import gather, read_regular
+from skill_registry.agent.regular import read_regular
+from skill_registry.agent.skill_files import gather
 from skill_registry.errors import SkillInvalid
 from skill_registry.spec.files import check_count, check_size, check_total, parse_sidecar
 from skill_registry.spec.layout import arrange

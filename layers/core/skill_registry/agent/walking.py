@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skill_registry.agent.ignore import IgnoreRules, read_rules
+from skill_registry.agent.regular import read_regular
 from skill_registry.spec import discovery
 from skill_registry.spec.discovery import IGNORE_FILES, Entry, EntryKind
 from skill_registry.spec.model import SKILL_MD
@@ -200,8 +201,7 @@ def _read_ignore_file(path: Path, *, at_root: bool) -> tuple[tuple[Rule, ...], l
         return discovery.git_pattern(line, at_root=at_root)
 
     try:
-        with path.open("rb") as file:
-            data = file.read(MOST_IGNORE_BYTES + 1)
+        data, _ = read_regular(path, MOST_IGNORE_BYTES + 1, follow=True)
         if len(data) <= MOST_IGNORE_BYTES:
             return read_rules(shown_path(str(path)), data, meant=meant)
         why = f"it has more than {MOST_IGNORE_BYTES} bytes"
