@@ -33,7 +33,7 @@ from skill_registry.web import contract
 from skill_registry.web.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from skill_registry.store.base import UploadTarget
@@ -100,6 +100,7 @@ class Loopback:
         requests: Every request, in the order of arrival.
         targets: Their paths and queries as they came over the wire.
         faults: Taken from the front, each by the first request that it concerns.
+        before: Called with each request that is answered; what it returns is answered instead.
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
@@ -109,6 +110,7 @@ class Loopback:
         self.requests: list[Request] = []
         self.targets: list[str] = []
         self.faults: list[Fault] = []
+        self.before: Callable[[Request], Request] = lambda request: request
         registry = self.house.registry
         self._apis = {
             **dict.fromkeys(contract.LIST_ROUTES, registry.list_api()),
@@ -161,6 +163,7 @@ class Loopback:
 
     def answer(self, request: Request) -> Reply:
         """Answer as the deployed parts would."""
+        request = self.before(request)
         if request.path.startswith("/s3/"):
             return self._store(request)
         match = self._routes.find(request.method, request.path)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from hypothesis import given
+from house import zipped
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import Fault, Loopback
 
-from skill_registry.agent import reading
+from skill_registry.agent import bundles, reading
+from skill_registry.agent.answers import Bundle
 from skill_registry.agent.client import RegistryClient
 from skill_registry.agent.problems import AnswerInvalid, RegistryProblem
 from skill_registry.errors import RegistryError, RequestInvalid
@@ -87,6 +89,7 @@ def bodies() -> SearchStrategy[bytes]:
     return answers | st.binary(max_size=20) | st.sampled_from([b"[" * 100_000, b"9" * 5000])
 
 
+@settings(deadline=None)
 @given(st.integers(200, 599), _HEADERS, bodies(), st.sampled_from(READERS))
 def test_a_reader_of_answers_raises_errors_of_ours_alone_and_its_text_can_be_written(
     status: int, headers: dict[str, str], body: bytes, read: Callable[[httpx.Response], object]
@@ -118,6 +121,29 @@ def test_a_bundle_that_lies_nowhere_is_no_answer_of_a_registry(
     with pytest.raises(AnswerInvalid):
         reader.load_skill("ant")
     assert registry.seen() == ["GET /skills/ant/bundle"]
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_a_damaged_archive_is_unpacked_or_no_answer_of_a_registry(data: st.DataObject) -> None:
+    damaged = bytearray(zipped({"SKILL.md": b"---\nname: ant\n---\nB\n", "a.py": b"print()\n"}))
+    for _ in range(data.draw(st.integers(1, 3))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    bundle = Bundle("ant", "system", 1, "http://a/", "0" * 64, None, None)
+    try:
+        found: object = bundles.copy_of(bundle, bytes(damaged)).name
+    except AnswerInvalid as failure:
+        found = failure.code
+    assert found in {"ant", "answer_invalid"}
+
+
+def test_an_archive_for_a_newer_unpacker_is_no_answer_of_a_registry() -> None:
+    data = bytearray(zipped({"SKILL.md": b"---\nname: ant\n---\nB\n"}))
+    # Where its directory names the version of the format that it takes to unpack.
+    data[data.index(b"PK\x01\x02") + 6] = 255
+    bundle = Bundle("ant", "system", 1, "http://a/", "0" * 64, None, None)
+    with pytest.raises(AnswerInvalid, match="no archive"):
+        bundles.copy_of(bundle, bytes(data))
 
 
 @pytest.mark.parametrize("place", NO_HOSTS)

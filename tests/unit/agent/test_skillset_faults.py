@@ -14,11 +14,12 @@ from toolkit import Agents, publish_sample
 
 from skill_registry.agent.answers import Bundle
 from skill_registry.agent.async_client import AsyncRegistryClient
-from skill_registry.agent.bundles import MOST_FILES, copy_of
+from skill_registry.agent.bundles import copy_of
 from skill_registry.agent.client import RegistryClient
 from skill_registry.agent.problems import AnswerInvalid, RegistryUnreachable
 from skill_registry.agent.skillset import AsyncSkillset
 from skill_registry.errors import RegistryError
+from skill_registry.spec.model import MOST_FILES
 
 if TYPE_CHECKING:
     from skill_registry.agent.events import SkillEvent
@@ -85,13 +86,10 @@ def test_a_copy_that_was_changed_is_not_what_counts_while_the_registry_is_down(
     assert "EVIL" not in answer.text
 
 
-def test_a_slow_registry_is_one_that_does_not_answer(
-    registry: Loopback, agents: Agents, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_registry_is_one_that_does_not_answer(registry: Loopback, agents: Agents) -> None:
     publish_sample(registry)
     held = threading.Event()
-    real = registry.answer
-    monkeypatch.setattr(registry, "answer", lambda request: (held.wait(30), real(request))[1])
+    registry.before = lambda request: (held.wait(30), request)[1]
     skills = agents.make(timeout=0.2)
     try:
         assert "registry_unreachable" in skills.instructions()

@@ -12,9 +12,9 @@ import pytest
 from house import skill_zip, zipped
 
 from skill_registry.agent.packing import Packed, pack, target_name
-from skill_registry.agent.skill_files import MOST_BYTES, MOST_FILES
 from skill_registry.errors import SkillInvalid
 from skill_registry.spec.archive import read_archive, read_revision
+from skill_registry.spec.model import MOST_BYTES, MOST_FILES
 
 SKILL = "---\nname: notes\ndescription: Does one thing.\n---\nDo it.\n"
 

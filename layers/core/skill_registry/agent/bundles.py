@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import zipfile
 from typing import TYPE_CHECKING
 
 from skill_registry.agent.answers import View, ViewedFile
@@ -12,15 +10,10 @@ from skill_registry.agent.problems import AnswerInvalid, TransferFailed
 from skill_registry.agent.source import SkillCopy
 from skill_registry.spec.archive import read_revision
 from skill_registry.spec.fences import body_of
-from skill_registry.spec.model import SKILL_MD
+from skill_registry.spec.model import MOST_BYTES, MOST_FILES, SKILL_MD
 
 if TYPE_CHECKING:
     from skill_registry.agent.answers import Bundle
-    from skill_registry.spec.model import SkillFile
-
-# Far beyond any registry's limits; what one is configured to take is its own business.
-MOST_FILES = 10_000
-MOST_BYTES = 256 * 1024 * 1024
 
 
 def check_digest(bundle: Bundle, data: bytes) -> bytes:
@@ -44,7 +37,10 @@ def view_of(bundle: Bundle, data: bytes, path: str, *, raw: bool) -> View:
         AnswerInvalid: The bundle is no archive, or has no such file.
     """
     try:
-        files = {file.path: file for file in _unpacked(data)}
+        files = {
+            file.path: file
+            for file in read_revision(data, most_files=MOST_FILES, most_bytes=MOST_BYTES)
+        }
         file = files[path]
     except (ValueError, KeyError) as error:
         raise AnswerInvalid(f"The bundle of {bundle.name} does not hold {path}.") from error
@@ -67,18 +63,7 @@ def copy_of(bundle: Bundle, data: bytes) -> SkillCopy:
         AnswerInvalid: It is no archive, or holds more than any registry takes.
     """
     try:
-        files = _unpacked(data)
+        files = read_revision(data, most_files=MOST_FILES, most_bytes=MOST_BYTES)
     except ValueError as error:
         raise AnswerInvalid(f"The bundle of {bundle.name} is no archive of a skill.") from error
     return SkillCopy(bundle.name, bundle.scope, bundle.version, files, tag_of(bundle))
-
-
-def _unpacked(data: bytes) -> tuple[SkillFile, ...]:
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            entries = archive.infolist()
-    except zipfile.BadZipFile as odd:
-        raise ValueError(str(odd)) from odd
-    if len(entries) > MOST_FILES or sum(entry.file_size for entry in entries) > MOST_BYTES:
-        raise ValueError("it holds more than any registry takes")
-    return read_revision(data)

@@ -6,12 +6,12 @@ import zipfile
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from skill_registry.agent.skill_files import MOST_BYTES, gather, is_skill_md, too_large
+from skill_registry.agent.skill_files import gather, is_skill_md, too_large
 from skill_registry.errors import SkillInvalid
 from skill_registry.spec.archive import write_archive
 from skill_registry.spec.diagnostics import Place, error
 from skill_registry.spec.frontmatter import read_document
-from skill_registry.spec.model import SKILL_MD, SkillFile
+from skill_registry.spec.model import MOST_BYTES, SKILL_MD, SkillFile
 from skill_registry.spec.names import is_skill_name, suggest_name
 
 if TYPE_CHECKING:

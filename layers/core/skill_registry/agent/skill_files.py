@@ -6,17 +6,22 @@ this machine.
 
 from __future__ import annotations
 
-import errno
-import os
 import stat
 import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from skill_registry.agent.ignore import IgnoreRules, read_rules
+from skill_registry.agent.regular import read_regular
 from skill_registry.agent.walking import MOST_IGNORE_BYTES
 from skill_registry.spec.diagnostics import Place, error, warning
-from skill_registry.spec.model import SKILL_MD, VERSION_SIDECAR, SkillFile
+from skill_registry.spec.model import (
+    MOST_BYTES,
+    MOST_FILES,
+    SKILL_MD,
+    VERSION_SIDECAR,
+    SkillFile,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,22 +35,10 @@ IGNORE_FILES = (".gitignore", ".ignore")
 # No author means these, whatever the ignore files say.
 NEVER_TAKEN = frozenset({".git", "node_modules", "__pycache__", ".DS_Store"})
 
-# Far beyond any registry's limits: who names a home directory should hear so at once.
-MOST_FILES = 10_000
-MOST_BYTES = 256 * 1024 * 1024
 # Of directories one in another, far beyond the format's limit too.
 _DEEPEST = 64
 
 _HINT = "Name the skill's own directory, and in its .gitignore what is not part of it."
-
-# A pipe must not make a reader wait. Windows has none of these but the last.
-_READ = (
-    os.O_RDONLY
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 @dataclass(slots=True)
@@ -81,23 +74,6 @@ def gather(root: Path, *, most_bytes: int = MOST_BYTES) -> Gathered:
     walk = _Walk(root, most_bytes)
     walk.directory("", IgnoreRules())
     return walk.found
-
-
-def read_regular(path: Path, most: int, *, follow: bool = False) -> tuple[bytes, bool]:
-    """Return at most ``most`` bytes of a file, and whether its owner may run it.
-
-    Raises:
-        OSError: It cannot be read, or is no regular file; ``follow`` lets it be a link to one.
-    """
-    descriptor = os.open(path, _READ if follow else _READ | _NO_LINK)
-    try:
-        mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "Not a regular file", str(path))
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(most), bool(mode & stat.S_IXUSR)
-    finally:
-        os.close(descriptor)
 
 
 def is_skill_md(path: str) -> bool:

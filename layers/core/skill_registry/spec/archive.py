@@ -163,21 +163,33 @@ def write_archive(files: Iterable[SkillFile]) -> bytes:
     return target.getvalue()
 
 
-def read_revision(data: bytes) -> tuple[SkillFile, ...]:
+def read_revision(
+    data: bytes, *, most_files: int | None = None, most_bytes: int | None = None
+) -> tuple[SkillFile, ...]:
     """Unpack what ``write_archive`` packed, in its order.
 
+    Args:
+        data: The archive.
+        most_files: Unpack nothing of an archive with more; None is for one's own.
+        most_bytes: The same for its files together.
+
     Raises:
-        ValueError: the bytes are damaged or are no archive of ours.
+        ValueError: the bytes are damaged, are no archive of ours, or hold more.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = archive.infolist()
+            if most_files is not None and len(entries) > most_files:
+                raise ValueError(f"more than {most_files} files")
+            if most_bytes is not None and sum(info.file_size for info in entries) > most_bytes:
+                raise ValueError(f"more than {most_bytes} bytes")
             return tuple(
                 SkillFile(
                     info.filename,
                     archive.read(info),
                     bool(info.external_attr >> 16 & stat.S_IXUSR),
                 )
-                for info in archive.infolist()
+                for info in entries
             )
     except _CORRUPT as odd:
         raise ValueError(f"the revision's archive is damaged: {odd}") from odd

@@ -146,6 +146,10 @@ class Limits:
 
 DEFAULT_LIMITS = Limits()
 
+# Far beyond any registry's limits, for who cannot know what one is configured to take.
+MOST_FILES = 10_000
+MOST_BYTES = 256 * 1024 * 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
