@@ -196,13 +196,8 @@ class WorkspaceReader:
     def _materialize(self, wanted: Wanted) -> Flow[Copied]:
         """Bring the skill, unless what lies in the workspace is it."""
         have = self._copies.get(wanted.name)
-        known = have.tag if have is not None else None
         try:
-            fetched = yield from ask(
-                lambda source: source.load_skill(
-                    wanted.name, wanted.version, query=wanted.query, known=known
-                )
-            )
+            fetched = yield from _fetched(wanted, have.tag if have is not None else None)
         except RegistryError as error:
             return (yield from self._without_source(wanted, have, error))
         if fetched is not None:
@@ -217,9 +212,7 @@ class WorkspaceReader:
         """Put a copy back that was changed, at the version that the turn began with."""
         exact = wanted.at(copied.version, copied.scope)
         try:
-            fetched = yield from ask(
-                lambda source: source.load_skill(exact.name, exact.version, query=exact.query)
-            )
+            fetched = yield from _fetched(exact, None)
         except RegistryError as error:
             raise _failed(wanted.name, error) from error
         if fetched is None:
@@ -256,6 +249,14 @@ class WorkspaceReader:
         if (yield from on_disk(lambda: self._mount.changed(have.mounted))):
             raise _failed(wanted.name, error) from error
         return replace(have, note=REMEMBERED.format(error.code))
+
+
+def _fetched(wanted: Wanted, known: str | None) -> Flow[SkillCopy | None]:
+    return ask(
+        lambda source: source.load_skill(
+            wanted.name, wanted.version, query=wanted.query, known=known
+        )
+    )
 
 
 def refuses(error: RegistryError) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from skill_registry.agent.problems import SourceFailed
@@ -88,9 +89,9 @@ def take(flow: Flow[T], source: SkillSource, told: list[Tell]) -> T:
         try:
             value = _taken_at_once(step, source, told)
         except BaseException as error:
-            outcome = _raising(flow, error)
+            outcome = partial(flow.throw, error)
         else:
-            outcome = _sending(flow, value)
+            outcome = partial(flow.send, value)
 
 
 async def take_async(flow: Flow[T], source: AsyncSkillSource, told: list[Tell]) -> T:
@@ -105,9 +106,9 @@ async def take_async(flow: Flow[T], source: AsyncSkillSource, told: list[Tell]) 
         try:
             value = await _taken(step, source, told)
         except BaseException as error:
-            outcome = _raising(flow, error)
+            outcome = partial(flow.throw, error)
         else:
-            outcome = _sending(flow, value)
+            outcome = partial(flow.send, value)
 
 
 def _taken_at_once(step: Step, source: SkillSource, told: list[Tell]) -> Any:
@@ -131,11 +132,3 @@ async def _taken(step: Step, source: AsyncSkillSource, told: list[Tell]) -> Any:
             return await asyncio.to_thread(call)
         case Tell():
             told.append(step)
-
-
-def _sending(flow: Flow[Any], value: object) -> Callable[[], Step]:
-    return lambda: flow.send(value)
-
-
-def _raising(flow: Flow[Any], error: BaseException) -> Callable[[], Step]:
-    return lambda: flow.throw(error)
