@@ -131,6 +131,7 @@ def test_every_request_to_the_registry_carries_a_signature_of_exactly_itself(
     for request, target in made:
         verify(request, target)
         assert dict(request.headers)["x-amz-security-token"] == TOKEN
+        assert dict(request.headers)["host"] == registry.url.removeprefix("http://")
 
 
 def test_a_verifier_of_our_own_notices_what_a_signature_does_not_cover(

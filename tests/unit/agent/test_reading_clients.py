@@ -21,22 +21,27 @@ from skill_registry.agent.source import SkillQuery
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from local_stack.http_events import Reply, Request
+    from local_stack.http_events import Request
     from skill_registry.agent.source import SkillCopy
 
 NAMES = ["ant", "bee", "cow", "dog", "elk"]
 
 
 @pytest.fixture
-def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+def paged(registry: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A listing of three pages."""
     monkeypatch.setattr(reading_calls, "LARGEST_PAGE", 2)
+    for name in NAMES:
+        registry.house.publish(name)
+
+
+def _with_another_cursor(request: Request) -> Request:
+    return replace(request, query=request.query.replace("cursor=", "cursor=x"))
 
 
 def test_a_whole_listing_is_every_page_and_unchanged_one_304(
-    registry: Loopback, reader: RegistryClient, small_pages: None
+    registry: Loopback, reader: RegistryClient, paged: None
 ) -> None:
-    for name in NAMES:
-        registry.house.publish(name)
     whole = reader.list_all()
     assert [skill.name for skill in whole.skills] == NAMES
     assert len(registry.requests) == 3
@@ -52,21 +57,14 @@ def test_a_whole_listing_is_every_page_and_unchanged_one_304(
 def test_a_catalog_that_changes_between_pages_is_read_from_the_start(
     registry: Loopback,
     reader: RegistryClient,
-    small_pages: None,
-    monkeypatch: pytest.MonkeyPatch,
+    paged: None,
 ) -> None:
-    for name in NAMES:
-        registry.house.publish(name)
-    real, count = registry.answer, 0
-
-    def answer(request: Request) -> Reply:
-        nonlocal count
-        count += 1
-        if count == 2:
+    def between(request: Request) -> Request:
+        if len(registry.requests) == 2:
             registry.house.publish("ant", "two")
-        return real(request)
+        return request
 
-    monkeypatch.setattr(registry, "answer", answer)
+    registry.before = between
     whole = reader.list_all()
     assert {skill.name: skill.version for skill in whole.skills} == {
         **dict.fromkeys(NAMES, 1),
@@ -77,20 +75,12 @@ def test_a_catalog_that_changes_between_pages_is_read_from_the_start(
 def test_a_cursor_that_is_refused_starts_the_listing_again(
     registry: Loopback,
     reader: RegistryClient,
-    small_pages: None,
-    monkeypatch: pytest.MonkeyPatch,
+    paged: None,
 ) -> None:
-    for name in NAMES:
-        registry.house.publish(name)
-    real, count = registry.answer, 0
+    def third(request: Request) -> Request:
+        return _with_another_cursor(request) if len(registry.requests) == 3 else request
 
-    def answer(request: Request) -> Reply:
-        nonlocal count
-        count += 1
-        broken = request.query.replace("cursor=", "cursor=x")
-        return real(replace(request, query=broken) if count == 3 else request)
-
-    monkeypatch.setattr(registry, "answer", answer)
+    registry.before = third
     whole = reader.list_all()
     assert [skill.name for skill in whole.skills] == NAMES
     assert len(registry.requests) == 3 + 3
@@ -99,10 +89,8 @@ def test_a_cursor_that_is_refused_starts_the_listing_again(
 
 
 def test_a_change_on_a_later_page_alone_is_seen(
-    registry: Loopback, client: RegistryClient, reader: RegistryClient, small_pages: None
+    registry: Loopback, client: RegistryClient, reader: RegistryClient, paged: None
 ) -> None:
-    for name in NAMES:
-        registry.house.publish(name)
     assert [skill.name for skill in reader.list_all().skills] == NAMES
     client.configure("elk", enabled=False)
     assert [skill.name for skill in reader.list_all().skills] == NAMES[:-1]
@@ -114,41 +102,30 @@ def test_a_change_on_a_later_page_alone_is_seen(
 def test_a_catalog_that_never_stands_still_is_listed_as_it_passes_and_not_remembered(
     registry: Loopback,
     reader: RegistryClient,
-    small_pages: None,
-    monkeypatch: pytest.MonkeyPatch,
+    paged: None,
 ) -> None:
-    for name in NAMES:
-        registry.house.publish(name)
-    real = registry.answer
-
-    def answer(request: Request) -> Reply:
+    def move(request: Request) -> Request:
         registry.house.publish("elk", "again")
-        return real(request)
+        return request
 
-    with monkeypatch.context() as moving:
-        moving.setattr(registry, "answer", answer)
-        passing = reader.list_all()
+    still, registry.before = registry.before, move
+    passing = reader.list_all()
+    registry.before = still
     assert [skill.name for skill in passing.skills] == NAMES
     assert len(registry.requests) == 2 + 2 + 3
     registry.requests.clear()
     assert [skill.version for skill in reader.list_all().skills] == [1, 1, 1, 1, 8]
+    # A part of the registry that lags behind would have answered it with 304.
+    assert "if-none-match" not in dict(registry.requests[0].headers)
     assert len(registry.requests) == 3
 
 
 def test_a_registry_that_refuses_its_own_cursors_ends_as_an_error(
     registry: Loopback,
     reader: RegistryClient,
-    small_pages: None,
-    monkeypatch: pytest.MonkeyPatch,
+    paged: None,
 ) -> None:
-    for name in NAMES:
-        registry.house.publish(name)
-    real = registry.answer
-
-    def answer(request: Request) -> Reply:
-        return real(replace(request, query=request.query.replace("cursor=", "cursor=x")))
-
-    monkeypatch.setattr(registry, "answer", answer)
+    registry.before = _with_another_cursor
     with pytest.raises(AnswerInvalid, match="cursors"):
         reader.list_all()
     assert len(registry.requests) == 6
@@ -157,11 +134,9 @@ def test_a_registry_that_refuses_its_own_cursors_ends_as_an_error(
 def test_a_listing_of_more_pages_than_a_registry_has_ends_as_an_error(
     registry: Loopback,
     reader: RegistryClient,
-    small_pages: None,
+    paged: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in NAMES:
-        registry.house.publish(name)
     monkeypatch.setattr(reading_calls, "_MOST_PAGES", 1)
     with pytest.raises(AnswerInvalid, match="does not end"):
         reader.list_all()
@@ -338,20 +313,19 @@ def test_both_kinds_page_through_a_listing_with_every_filter(
 
 
 def test_tasks_share_a_client_and_one_that_is_cancelled_leaves_it_to_the_others(
-    registry: Loopback, monkeypatch: pytest.MonkeyPatch
+    registry: Loopback,
 ) -> None:
     for name in NAMES:
         registry.house.publish(name)
     arrived, go_on = threading.Event(), threading.Event()
-    real = registry.answer
 
-    def answer(request: Request) -> Reply:
+    def hold(request: Request) -> Request:
         if request.path == "/skills":
             arrived.set()
             assert go_on.wait(30)
-        return real(request)
+        return request
 
-    monkeypatch.setattr(registry, "answer", answer)
+    registry.before = hold
 
     async def share() -> list[SkillCopy | None]:
         async with AsyncRegistryClient(registry.url) as client:
