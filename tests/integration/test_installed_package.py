@@ -63,22 +63,30 @@ def run(*command: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make an empty environment. The project's own ones have no pip."""
+    folder = tmp_path_factory.mktemp("environment")
+    made = run(sys.executable, "-m", "venv", folder)
+    assert made.returncode == 0, made.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    built = run(sys.executable, "-m", "pip", "wheel", "--no-deps", "-q", "-w", folder, PROJECT)
+    pip = environment / "bin" / "pip"
+    built = run(pip, "wheel", "--no-deps", "-q", "-w", folder, PROJECT)
     assert built.returncode == 0, built.stderr
     (made,) = folder.glob("*.whl")
     return made
 
 
 @pytest.fixture(scope="module")
-def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def python(wheel: Path, environment: Path) -> Path:
     """Install the toolkit and the command line, and nothing else."""
-    folder = tmp_path_factory.mktemp("environment")
-    assert run(sys.executable, "-m", "venv", folder).returncode == 0
-    installed = run(folder / "bin" / "pip", "install", "-q", f"{wheel}[agent,cli]")
+    installed = run(environment / "bin" / "pip", "install", "-q", f"{wheel}[agent,cli]")
     assert installed.returncode == 0, installed.stderr
-    return folder / "bin" / "python"
+    return environment / "bin" / "python"
 
 
 def test_importing_the_toolkit_brings_neither_aws_nor_the_service_nor_a_framework(
