@@ -64,6 +64,9 @@ def options(
             " not look at it.",
         ),
     ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document, as behind a command.")
+    ] = False,
     version: Annotated[
         bool,
         typer.Option(
@@ -75,7 +78,7 @@ def options(
 
     Exit codes: 0 done, 1 refused, 2 wrong usage or no registry that answers.
     """
-    context.obj = Session(url, read_claims(claims))
+    context.obj = Session(url, read_claims(claims), as_json)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -7,9 +7,23 @@ from typing import Annotated
 import typer
 
 from skill_registry.agent.requests import NO_PRECONDITION, Precondition
+from skill_registry_cli.session import Session
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The skill.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+def _or_of_the_program(context: typer.Context, value: bool) -> bool:
+    # Typed before the command or behind it: both mean the same.
+    session: Session = context.find_root().obj
+    return value or session.as_json
+
+
+AsJson = Annotated[
+    bool, typer.Option("--json", callback=_or_of_the_program, help="Print one JSON document.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be done, and change nothing.")
+]
 ReadScope = Annotated[str | None, typer.Option(help="Only the skill of this scope.")]
 WriteScope = Annotated[
     str | None, typer.Option(help="The skill's scope; without it, your own default scope.")

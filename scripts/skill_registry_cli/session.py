@@ -23,10 +23,15 @@ DEFAULT_URL = "http://127.0.0.1:8080"
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One run of the command line."""
+    """One run of the command line.
+
+    Attributes:
+        as_json: ``--json`` was given before the command.
+    """
 
     url: str = DEFAULT_URL
     claims: dict[str, Any] | None = None
+    as_json: bool = False
 
     @classmethod
     def of(cls, context: typer.Context) -> Session:

@@ -11,7 +11,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TransferSpeedColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -138,6 +145,22 @@ class Terminal:
         with Progress(*columns, TransferSpeedColumn(), console=self._err, transient=True) as bars:
             bar = bars.add_task(label, total=total)
             yield lambda sent, whole: bars.update(bar, completed=sent, total=whole)
+
+    @contextmanager
+    def counting(self, label: str, total: int | None = None) -> Iterator[Callable[[], None]]:
+        """Give a callback that moves a bar on by one; it draws on a terminal only.
+
+        Args:
+            label: What is counted.
+            total: How many there are to count; None where nobody knows.
+        """
+        if not self._stderr.isatty():
+            yield lambda: None
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        with Progress(*columns, console=self._err, transient=True) as bars:
+            bar = bars.add_task(label, total=total)
+            yield lambda: bars.advance(bar)
 
 
 def counted(number: int, noun: str) -> str:

@@ -15,6 +15,7 @@ from skill_registry.spec.archive import read_archive
 from skill_registry.spec.model import SKILL_MD
 from skill_registry.spec.validation import check_contents
 from skill_registry_cli.failures import REFUSED
+from skill_registry_cli.options import AsJson
 from skill_registry_cli.session import Session
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def validate(
         str | None,
         typer.Option(help="What it is to be published as; without it, what SKILL.md says."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a skill as a publish does, without a registry.
 

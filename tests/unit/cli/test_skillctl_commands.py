@@ -182,6 +182,14 @@ def test_a_list_in_json_joins_the_pages(
     assert "next" not in document
 
 
+def test_json_may_be_asked_for_before_the_command(
+    registry: Loopback, capsysbinary: Capture
+) -> None:
+    registry.house.publish("notes")
+    before = Run(capsysbinary, "--json", "list")
+    assert before.document() == Run(capsysbinary, "list", "--json").document()
+
+
 def test_a_view_prints_the_bytes_and_nothing_else_to_stdout(
     registry: Loopback, capsysbinary: Capture
 ) -> None:
