@@ -10,7 +10,7 @@ from skill_registry.agent.problems import (
     RegistryUnreachable,
     TransferFailed,
 )
-from skill_registry.errors import RegistryError, RequestInvalid, SkillInvalid
+from skill_registry.errors import RegistryError, RequestInvalid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,8 @@ def exit_code(error: RegistryError) -> int:
 
 def diagnostics_of(error: RegistryError) -> tuple[Diagnostic, ...]:
     """Return every diagnostic that an error carries."""
-    return error.diagnostics if isinstance(error, RegistryProblem | SkillInvalid) else ()
+    found: tuple[Diagnostic, ...] = tuple(getattr(error, "diagnostics", ()))
+    return found
 
 
 def document_of(error: RegistryError, before: Sequence[Diagnostic] = ()) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skill_registry import __version__
-from skill_registry_cli import access, history, operating, publishing, reading, validating
+from skill_registry_cli import access, history, operating, publishing, reading, validating, vendor
 from skill_registry_cli.failures import DONE, REFUSED, UNUSABLE
 from skill_registry_cli.session import DEFAULT_URL, Session, read_claims
 from skill_registry_cli.terminal import Terminal
@@ -42,6 +42,7 @@ app.command()(operating.reconcile)
 app.command()(operating.doctor)
 app.add_typer(operating.catalog, name="catalog")
 app.add_typer(access.access, name="access")
+app.add_typer(vendor.vendor, name="vendor")
 
 
 def _print_version(wanted: bool) -> None:

@@ -16,6 +16,7 @@ from rich.progress import (
     DownloadColumn,
     MofNCompleteColumn,
     Progress,
+    TaskID,
     TextColumn,
     TransferSpeedColumn,
 )
@@ -145,6 +146,23 @@ class Terminal:
         with Progress(*columns, TransferSpeedColumn(), console=self._err, transient=True) as bars:
             bar = bars.add_task(label, total=total)
             yield lambda sent, whole: bars.update(bar, completed=sent, total=whole)
+
+    @contextmanager
+    def downloads(self) -> Iterator[Callable[[str, int, int | None], None]]:
+        """Give a callback that draws a bar for each label: bytes so far, and in all if known."""
+        if not self._stderr.isatty():
+            yield lambda label, so_far, total: None
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+        with Progress(*columns, TransferSpeedColumn(), console=self._err, transient=True) as bars:
+            drawn: dict[str, TaskID] = {}
+
+            def draw(label: str, so_far: int, total: int | None) -> None:
+                if label not in drawn:
+                    drawn[label] = bars.add_task(label, total=total)
+                bars.update(drawn[label], completed=so_far, total=total)
+
+            yield draw
 
     @contextmanager
     def counting(self, label: str, total: int | None = None) -> Iterator[Callable[[], None]]:

@@ -1,0 +1,198 @@
+"""``skillctl vendor``: other people's skills, pinned to commits; ``vendoring/`` does the work."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from skill_registry_cli.failures import DONE, REFUSED
+from skill_registry_cli.options import AsJson, DryRun
+from skill_registry_cli.session import Session
+from skill_registry_cli.terminal import counted
+from skill_registry_cli.vendoring.checking import check as check_tree
+from skill_registry_cli.vendoring.github import GitHub
+from skill_registry_cli.vendoring.hosts import LocalRepositories
+from skill_registry_cli.vendoring.problems import VendoringRefused
+from skill_registry_cli.vendoring.repositories import GITHUB, AllowedHosts
+from skill_registry_cli.vendoring.syncing import Outcome, SyncOptions, sync
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from skill_registry.spec.model import Diagnostic
+    from skill_registry_cli.terminal import Terminal
+    from skill_registry_cli.vendoring.hosts import CodeHost
+    from skill_registry_cli.vendoring.manifest import Source
+    from skill_registry_cli.vendoring.syncing import Synced, Watching
+
+vendor = typer.Typer(
+    help="Keep other people's skills, pinned to commits, beside your own.",
+    epilog="skills/manifest.yaml names sources and skills; README.md shows one.",
+)
+
+Tree = Annotated[
+    Path,
+    typer.Option("--dir", metavar="DIR", help="The folder of skills, with manifest.yaml in it."),
+]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        metavar="HOST",
+        envvar="SKILL_REGISTRY_VENDOR_HOSTS",
+        help="Take sources from this host too, a GitHub Enterprise Server; repeat it for several."
+        " The word `file` allows repositories of this machine.",
+    ),
+]
+_SKILLS = Path("skills")
+# As GitHub's own command line looks for them, in this order.
+_TOKENS = ("GH_TOKEN", "GITHUB_TOKEN")
+_OTHER_TOKENS = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
+
+
+@vendor.command("sync")
+def sync_skills(
+    context: typer.Context,
+    tree: Tree = _SKILLS,
+    allow: Allow = None,
+    pinned: Annotated[
+        bool, typer.Option("--pinned", help="Stay at the pinned commits; only mend the tree.")
+    ] = False,
+    prune: Annotated[
+        bool,
+        typer.Option("--prune", help="Remove vendored skills that the manifest lists no more."),
+    ] = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bring every vendored skill to the commit that its source's ref names now.
+
+    Pins the commits in the manifest, writes the upstream's files byte for byte, adds agents, source
+    and provenance to each SKILL.md, and checks the tree. All of it happens, or nothing.
+
+    A token in GITHUB_TOKEN is shown to GitHub alone, one in GH_ENTERPRISE_TOKEN to the hosts of
+    --allow. HTTPS_PROXY is honoured.
+    """
+    terminal = Session.of(context).terminal(as_json=as_json)
+    hosts, options = allowed(allow), SyncOptions(pinned, prune, dry_run)
+    with _refusing(terminal), _code_hosts(terminal, hosts) as (host_of, watching):
+        done = sync(tree, hosts, host_of, options, watching)
+    if as_json:
+        terminal.document(_synced(done))
+    else:
+        _tell(terminal, done)
+    if done.problems:
+        raise typer.Exit(REFUSED)
+
+
+@vendor.command()
+def check(
+    context: typer.Context, tree: Tree = _SKILLS, allow: Allow = None, as_json: AsJson = False
+) -> None:
+    """Check, without a network, that the skills are what the manifest says.
+
+    One line a problem: edited, missing and additional files, other agents, other commits,
+    directories that no entry has, links. Exits with 1 where there is one.
+    """
+    terminal = Session.of(context).terminal(as_json=as_json)
+    with _refusing(terminal):
+        found = check_tree(tree, allowed(allow))
+    if as_json:
+        terminal.document({"ok": not found, "problems": [each.to_dict() for each in found]})
+    else:
+        terminal.diagnostics(found, f"{os.path.normpath(tree)}/")
+        terminal.say("vendor check: ok" if not found else _count(found))
+    raise typer.Exit(REFUSED if found else DONE)
+
+
+def allowed(words: list[str] | None) -> AllowedHosts:
+    """Read the hosts of ``--allow``.
+
+    Raises:
+        typer.BadParameter: One is none.
+    """
+    try:
+        return AllowedHosts.named(tuple(words or ()))
+    except ValueError as odd:
+        raise typer.BadParameter(
+            f"{odd} is no host; write git.example.com, https://git.example.com or file."
+        ) from odd
+
+
+def tokens(hosts: AllowedHosts, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the token for each host: GitHub's for GitHub alone, the other for all others.
+
+    None goes over a connection that is not encrypted, unless it stays on this machine.
+    """
+    found = {}
+    for origin in hosts.origins:
+        names = _TOKENS if origin == GITHUB else _OTHER_TOKENS
+        token = next((environment[name] for name in names if environment.get(name)), None)
+        host = urlsplit(origin).hostname
+        if token and (origin.startswith("https://") or host in {"127.0.0.1", "localhost"}):
+            found[origin] = token
+    return found
+
+
+@contextmanager
+def _refusing(terminal: Terminal) -> Iterator[None]:
+    """Print why nothing was done, and end the run."""
+    try:
+        yield
+    except VendoringRefused as refused:
+        terminal.refusal(refused)
+        raise typer.Exit(REFUSED) from refused
+
+
+@contextmanager
+def _code_hosts(
+    terminal: Terminal, hosts: AllowedHosts
+) -> Iterator[tuple[Callable[[Source], CodeHost], Watching]]:
+    """Give what finds the host of a source, and what draws a download."""
+    with ExitStack() as opened:
+        github = opened.enter_context(GitHub(tokens(hosts, os.environ)))
+        local = LocalRepositories()
+
+        def host_of(source: Source) -> CodeHost:
+            return github if source.repository.origin else local
+
+        yield host_of, opened.enter_context(terminal.downloads())
+
+
+def _tell(terminal: Terminal, done: Synced) -> None:
+    for source in done.sources:
+        was = "unchanged" if source.before == source.commit else "first pin"
+        if source.before is not None and source.before != source.commit:
+            was = f"was {source.before[:12]}"
+        terminal.say(f"{source.key}: {source.ref} -> {source.commit[:12]} ({was})")
+    for name, outcome in done.skills.items():
+        note = " (written here, not synced)" if outcome is Outcome.LOCAL else ""
+        terminal.say(f"{name}: {outcome.value}{note}")
+    terminal.diagnostics(done.warnings)
+    if done.dry_run:
+        terminal.notice("Nothing was written: this was a dry run.")
+        return
+    terminal.diagnostics(done.problems)
+    terminal.say("vendor check: ok" if not done.problems else _count(done.problems))
+
+
+def _count(found: tuple[Diagnostic, ...] | list[Diagnostic]) -> str:
+    return f"vendor check: {counted(len(found), 'problem')}"
+
+
+def _synced(done: Synced) -> dict[str, object]:
+    return {
+        "dry_run": done.dry_run,
+        "sources": [
+            {"name": each.key, "ref": each.ref, "commit": each.commit, "before": each.before}
+            for each in done.sources
+        ],
+        "skills": [{"name": name, "outcome": what.value} for name, what in done.skills.items()],
+        "warnings": [each.to_dict() for each in done.warnings],
+        "problems": [each.to_dict() for each in done.problems],
+    }

@@ -1,0 +1,90 @@
+"""What a sync asks of where repositories are: the commit of a ref, and the archive of a commit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING, Protocol
+
+from skill_registry.spec.text import shown
+from skill_registry_cli.vendoring.manifest import COMMIT
+from skill_registry_cli.vendoring.problems import VendoringRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from skill_registry_cli.vendoring.repositories import Repository
+
+    # Called with the bytes so far, and the bytes in all where the host says how many.
+    Progress = Callable[[int, int | None], None]
+
+# Far more than any repository of skills has; a disk must not be filled.
+MOST_ARCHIVE_BYTES = 1024 * 1024 * 1024
+# Seconds. git on this machine waits for nobody.
+_GIT_TIMEOUT = 300
+
+
+class CodeHost(Protocol):
+    """Where repositories are. Both calls raise ``VendoringRefused``, with a code that says why."""
+
+    def resolve(self, repository: Repository, ref: str) -> str:
+        """Return the commit, 40 hex digits, that a branch, tag or commit names now."""
+        ...
+
+    def archive(
+        self, repository: Repository, commit: str, target: Path, progress: Progress
+    ) -> None:
+        """Write the zip archive of a commit to a file that is not there yet."""
+        ...
+
+
+class LocalRepositories:
+    """Repositories of this machine (``file://``), through the git program."""
+
+    def resolve(self, repository: Repository, ref: str) -> str:
+        """As ``CodeHost``."""
+        self._known(repository)
+        asked = f"{ref}^{{commit}}"
+        done = _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", asked)
+        commit = done.stdout.decode("ascii", "replace").strip()
+        if done.returncode or not COMMIT.fullmatch(commit):
+            message = f"{repository.url} has no branch, tag or commit {shown(ref)}."
+            raise VendoringRefused(message, code="ref_not_found")
+        return commit
+
+    def archive(
+        self, repository: Repository, commit: str, target: Path, progress: Progress
+    ) -> None:
+        """As ``CodeHost``."""
+        self._known(repository)
+        done = _git(
+            repository,
+            *("archive", "--format=zip", "--prefix=repository/", f"--output={target}", commit),
+        )
+        if done.returncode:
+            why = done.stderr.decode("utf-8", "replace").strip()
+            message = f"git cannot make an archive of {repository.url} at {commit}: {why}"
+            raise VendoringRefused(message, code="ref_not_found")
+
+    def _known(self, repository: Repository) -> None:
+        if _git(repository, "rev-parse", "--git-dir").returncode:
+            message = f"There is no git repository at {repository.url}, or none for this user."
+            raise VendoringRefused(message, code="upstream_not_found")
+
+
+def _git(repository: Repository, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    # Variables that name another repository come with hooks of git, and would win.
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    try:
+        return subprocess.run(
+            ["git", "-C", repository.slug, *arguments],
+            capture_output=True,
+            check=False,
+            env={**kept, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"},
+            stdin=subprocess.DEVNULL,
+            timeout=_GIT_TIMEOUT,
+        )
+    except (OSError, subprocess.TimeoutExpired) as failure:
+        message = f"The git program cannot be run: {failure}."
+        raise VendoringRefused(message, code="upstream_unreachable") from failure
