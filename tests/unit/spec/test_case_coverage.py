@@ -18,7 +18,7 @@ TESTS = Path(__file__).resolve().parents[2]
 WANTED = {
     *(f"pi-{number:02d}" for number in (*range(1, 18), 19, 20, 24, 25, 26)),
     *("x-31", "x-32", "sb-01", "sb-02", "sb-03", "sb-04", "sb-07", "sb-11"),
-    *("sb-05", "sb-08", "sb-10"),
+    *("sb-05", "sb-08", "sb-10", "sb-12", "sb-14", "sb-15", "sb-16"),
     *("ab-02", "ab-03", "ab-05", "ab-06", "ab-08", "ab-22"),
     *(f"ab-{number}" for number in range(11, 17)),
     *(f"b{number:02d}" for number in (*range(1, 24), 36)),
@@ -31,6 +31,12 @@ ELSEWHERE = {
     "sb-08": "unit/agent/test_skillset_refusals.py"
     "::test_an_agent_without_a_source_is_told_so_and_its_prompt_stays",
     "sb-10": "unit/agent/test_skillset.py::test_a_mirrored_skill_tells_its_repository_and_commit",
+    "sb-12": "unit/cli/test_vendor_manifest.py::test_each_fault_of_an_entry_is_named",
+    "sb-14": "unit/cli/test_vendor_rendering.py"
+    "::test_upstream_keeps_its_keys_and_gets_agents_source_and_provenance",
+    "sb-15": "unit/cli/test_vendor_rendering.py"
+    "::test_a_local_entry_and_an_unpinned_source_are_not_rendered",
+    "sb-16": "unit/cli/test_vendor_check.py::test_a_clean_tree_has_no_problem",
     "ab-11": "unit/agent/test_skillset.py"
     "::test_a_mounted_skill_costs_one_download_and_then_nothing_in_a_turn",
     "ab-12": "unit/agent/test_skillset_versions.py"
