@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import typer
 
+from skill_registry.agent.problems import RegistryProblem
+from skill_registry.agent.source import SkillQuery
 from skill_registry_cli.failures import DONE, REFUSED
-from skill_registry_cli.options import AsJson, DryRun
+from skill_registry_cli.options import AsJson, DryRun, ReadScope
 from skill_registry_cli.session import Session
 from skill_registry_cli.terminal import counted
 from skill_registry_cli.vendoring.checking import check as check_tree
@@ -19,15 +23,18 @@ from skill_registry_cli.vendoring.github import GitHub
 from skill_registry_cli.vendoring.hosts import LocalRepositories
 from skill_registry_cli.vendoring.problems import VendoringRefused
 from skill_registry_cli.vendoring.repositories import GITHUB, AllowedHosts
+from skill_registry_cli.vendoring.status import status as compare
 from skill_registry_cli.vendoring.syncing import Outcome, SyncOptions, sync
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from skill_registry.agent.answers import View
     from skill_registry.spec.model import Diagnostic
     from skill_registry_cli.terminal import Terminal
     from skill_registry_cli.vendoring.hosts import CodeHost
     from skill_registry_cli.vendoring.manifest import Source
+    from skill_registry_cli.vendoring.status import SkillStatus
     from skill_registry_cli.vendoring.syncing import Synced, Watching
 
 vendor = typer.Typer(
@@ -50,6 +57,7 @@ Allow = Annotated[
     ),
 ]
 _SKILLS = Path("skills")
+_AT_ONCE = 8
 # As GitHub's own command line looks for them, in this order.
 _TOKENS = ("GH_TOKEN", "GITHUB_TOKEN")
 _OTHER_TOKENS = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
@@ -108,6 +116,63 @@ def check(
         terminal.diagnostics(found, f"{os.path.normpath(tree)}/")
         terminal.say("vendor check: ok" if not found else _count(found))
     raise typer.Exit(REFUSED if found else DONE)
+
+
+@vendor.command()
+def status(
+    context: typer.Context,
+    tree: Tree = _SKILLS,
+    allow: Allow = None,
+    scope: ReadScope = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the manifest, the tree and the registry in one table.
+
+    The tree is `ok`, `edited`, `behind` the pinned commit, or `missing`; the registry has the
+    `same` files, `differs`, is `behind` the pinned commit, or `missing`. A skill of your sources
+    that only the registry has is `unlisted`. Exits with 1 where something is to be done.
+    """
+    terminal = Session.of(context).terminal(as_json=as_json)
+    with _refusing(terminal):
+        found = compare(tree, allowed(allow))
+    with Session.of(context).asking(as_json=as_json) as (client, _):
+        query = SkillQuery(scopes=(scope,) if scope else ())
+        listed = [
+            each for page in client.list_pages(limit=500, query=query) for each in page.skills
+        ]
+        names = [entry.name for entry in found.manifest.entries]
+        with terminal.counting("Comparing", len(names)) as advance:
+
+            def look(name: str) -> View | None:
+                try:
+                    return client.view_skill(name, scope=scope)
+                except RegistryProblem as problem:
+                    if problem.code != "skill_not_found":
+                        raise
+                    return None
+                finally:
+                    advance()
+
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                rows = found.rows(dict(zip(names, pool.map(look, names), strict=True)), listed)
+    if as_json:
+        terminal.document({"skills": [asdict(row) for row in rows]})
+    else:
+        headings = ("skill", "source", "pinned", "tree", "registry", "version", "deployed")
+        terminal.table(headings, [_cells(row) for row in rows])
+    raise typer.Exit(DONE if all(row.in_step for row in rows) else REFUSED)
+
+
+def _cells(row: SkillStatus) -> tuple[str, ...]:
+    return (
+        row.name,
+        row.source or "-",
+        (row.pinned or "-")[:12],
+        row.tree.value,
+        row.registry.value,
+        "-" if row.version is None else str(row.version),
+        (row.deployed or "-")[:12],
+    )
 
 
 def allowed(words: list[str] | None) -> AllowedHosts:
