@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from skill_registry.catalog.findings import FINDINGS
 from skill_registry.spec.diagnostics import CODES
 from skill_registry.web.codes import PROBLEMS
+from skill_registry_cli.vendoring.problems import VENDORING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +30,7 @@ def filled(text: str) -> str:
         "problems": table(PROBLEMS),
         "diagnostics": table(CODES),
         "findings": table(FINDINGS),
+        "vendoring": table(VENDORING),
     }
     return _PLACE.sub(lambda match: match[1] + parts[match[2]] + match[3], text)
 
