@@ -104,7 +104,7 @@ class GitHub:
         self.close()
 
     def _ask(self, repository: Repository, path: str, accept: str) -> httpx.Response:
-        headers = {"Accept": accept, "X-GitHub-Api-Version": "2022-11-28"}
+        headers = {"Accept": accept}
         if token := self._tokens.get(repository.origin):
             headers["Authorization"] = f"Bearer {token}"
         url = f"{repository.api}/repos/{repository.slug}{path}"

@@ -1,0 +1,271 @@
+"""A sync from a code host that refuses, fails, moves, cuts and lies: told, and nothing changes."""
+
+from __future__ import annotations
+
+import io
+import logging
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+from code_host import CodeHost, Fault
+from command_line import Capture, Run
+from git_repositories import Repository
+from mounts import tree as snapshot
+
+from skill_registry_cli.vendor import tokens
+from skill_registry_cli.vendoring.repositories import AllowedHosts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TOKEN = "made-up-token-of-a-test"
+SKILL = "---\nname: alpha\ndescription: Does alpha.\n---\nDo it.\n"
+
+
+@pytest.fixture
+def upstream(tmp_path: Path) -> Repository:
+    repository = Repository(tmp_path / "upstream")
+    repository.commit({"LICENSE": "MIT\n", "alpha/SKILL.md": SKILL, "alpha/a.md": "a\n" * 5000})
+    return repository
+
+
+@pytest.fixture
+def host(upstream: Repository) -> Iterator[CodeHost]:
+    with CodeHost() as running:
+        running.add("acme/kit", upstream)
+        yield running
+
+
+@pytest.fixture
+def skills(host: CodeHost, tmp_path: Path) -> Path:
+    root = tmp_path / "skills"
+    root.mkdir()
+    write(root, f"{host.url}/acme/kit")
+    return root
+
+
+@pytest.fixture(autouse=True)
+def no_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def write(root: Path, repo: str) -> None:
+    (root / "manifest.yaml").write_text(
+        f"sources:\n  kit: {{repo: '{repo}', ref: main}}\n"
+        "skills:\n  - {name: alpha, source: kit, path: alpha, agents: [x]}\n"
+    )
+
+
+def sync(root: Path, host: CodeHost, capture: Capture) -> Run:
+    return Run(capture, "vendor", "sync", "--dir", root, "--allow", host.url, "--json")
+
+
+def refused(root: Path, host: CodeHost, capture: Capture) -> tuple[str, str]:
+    """Return code and sentence of a refusal that changed nothing."""
+    before = snapshot(root)
+    run = sync(root, host, capture)
+    assert (run.code, run.err) == (1, "")
+    assert snapshot(root) == before
+    document = run.document()
+    return document["code"], document["detail"]
+
+
+def test_a_repository_that_is_gone_is_told(
+    skills: Path, host: CodeHost, capsysbinary: Capture
+) -> None:
+    host.remove("acme/kit")
+    code, detail = refused(skills, host, capsysbinary)
+    assert (code, "acme/kit" in detail, "without a token" in detail) == (
+        "upstream_not_found",
+        True,
+        True,
+    )
+
+
+def test_a_repository_that_moved_is_not_followed(
+    skills: Path, host: CodeHost, capsysbinary: Capture
+) -> None:
+    host.rename("acme/kit", "evil/kit")
+    code, detail = refused(skills, host, capsysbinary)
+    assert (code, "another address now" in detail) == ("upstream_moved", True)
+    assert len(host.requests) == 1
+
+
+def test_a_private_repository_needs_the_token_which_goes_to_the_api_alone(
+    skills: Path,
+    host: CodeHost,
+    capsysbinary: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    host.token = TOKEN
+    host.remove("acme/kit")
+    host.add("acme/kit", Repository(skills.parent / "upstream"), private=True)
+    assert refused(skills, host, capsysbinary)[0] == "upstream_not_found"
+    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
+    assert refused(skills, host, capsysbinary)[0] == "upstream_not_found"
+    monkeypatch.setenv("GH_ENTERPRISE_TOKEN", TOKEN)
+    run = sync(skills, host, capsysbinary)
+    assert (run.code, host.leaks) == (0, [])
+    assert TOKEN not in run.out + run.err + caplog.text
+    monkeypatch.setenv("GH_ENTERPRISE_TOKEN", "another-made-up-token")
+    assert refused(skills, host, capsysbinary)[0] == "upstream_refused"
+
+
+def test_a_token_is_for_its_own_hosts_and_never_goes_in_the_clear() -> None:
+    environment = {"GITHUB_TOKEN": "one", "GH_ENTERPRISE_TOKEN": "two"}
+    hosts = AllowedHosts.named(("git.example.com", "http://git.example.org", "file"))
+    assert tokens(hosts, environment) == {
+        "https://github.com": "one",
+        "https://git.example.com": "two",
+    }
+    assert tokens(hosts, {"GH_TOKEN": "", "GITHUB_TOKEN": "x"}) == {"https://github.com": "x"}
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "told"),
+    [
+        (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1700000000"}, "until 22:13 UTC"),
+        (429, {"retry-after": "3600"}, "for 3600 seconds"),
+        (403, {"retry-after": "60"}, "for 60 seconds"),
+        (429, {}, "no more requests."),
+    ],
+)
+def test_a_rate_limit_is_told_with_its_end(
+    skills: Path,
+    host: CodeHost,
+    capsysbinary: Capture,
+    status: int,
+    headers: dict[str, str],
+    told: str,
+) -> None:
+    host.faults.append(Fault("commits", status, headers))
+    code, detail = refused(skills, host, capsysbinary)
+    assert (code, told in detail) == ("rate_limited", True)
+
+
+@pytest.mark.parametrize(
+    ("match", "status", "code"),
+    [
+        ("commits", 401, "upstream_refused"),
+        ("commits", 403, "upstream_refused"),
+        ("commits", 400, "upstream_unreachable"),
+        ("zipball", 404, "upstream_not_found"),
+        ("zipball", 200, "upstream_unreachable"),
+        ("legacy.zip", 403, "upstream_refused"),
+        ("legacy.zip", 404, "upstream_not_found"),
+        ("legacy.zip", 302, "upstream_moved"),
+    ],
+)
+def test_a_refusal_at_any_request_has_its_code(
+    skills: Path, host: CodeHost, capsysbinary: Capture, match: str, status: int, code: str
+) -> None:
+    host.faults.append(Fault(match, status))
+    assert refused(skills, host, capsysbinary)[0] == code
+
+
+@pytest.mark.parametrize("match", ["commits", "zipball", "legacy.zip"])
+def test_what_passes_with_time_is_asked_again(
+    skills: Path, host: CodeHost, capsysbinary: Capture, match: str
+) -> None:
+    host.faults += [Fault(match, 503), Fault(match, 502)]
+    assert sync(skills, host, capsysbinary).code == 0
+
+
+def test_a_download_that_was_cut_is_made_again(
+    skills: Path, host: CodeHost, capsysbinary: Capture
+) -> None:
+    host.faults.append(Fault("legacy.zip", cut=100))
+    assert sync(skills, host, capsysbinary).code == 0
+    host.faults.append(Fault("legacy.zip", cut=100, times=10))
+    (skills / "alpha/a.md").unlink()
+    assert refused(skills, host, capsysbinary)[0] == "upstream_unreachable"
+
+
+def rezipped(data: bytes, *more: tuple[str, bytes], comment: bytes | None = None) -> bytes:
+    """Return an archive with further entries, or another comment."""
+    target = io.BytesIO(data)
+    with zipfile.ZipFile(target, "a") as archive:
+        for name, content in more:
+            archive.writestr(zipfile.ZipInfo(name), content)
+        if comment is not None:
+            archive.comment = comment
+    return target.getvalue()
+
+
+@pytest.mark.parametrize(
+    "path", ["../escape", "top/../../escape", "/etc/escape", "C:/escape", "top\\..\\..\\escape"]
+)
+def test_an_archive_with_a_path_that_leads_out_is_refused_whole(
+    skills: Path, host: CodeHost, capsysbinary: Capture, path: str
+) -> None:
+    host.faults.append(Fault("legacy.zip", transform=lambda data: rezipped(data, (path, b"x"))))
+    assert refused(skills, host, capsysbinary)[0] == "archive_unsafe"
+    assert not list(skills.parent.rglob("escape"))
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda data: data[: len(data) // 2],
+        lambda data: b"not a zip",
+        lambda data: b"",
+        lambda data: data.replace(b"PK\x03\x04", b"PK\x03\x05"),
+        lambda data: rezipped(data, ("beside", b"x")),
+        lambda data: rezipped(data, ("other/SKILL.md", b"x")),
+        lambda data: rezipped(data, comment=b"c" * 40),
+    ],
+)
+def test_an_archive_that_is_damaged_or_of_another_commit_is_refused(
+    skills: Path, host: CodeHost, capsysbinary: Capture, transform: object
+) -> None:
+    host.faults.append(Fault("legacy.zip", transform=transform))
+    assert refused(skills, host, capsysbinary)[0] == "archive_invalid"
+
+
+@pytest.mark.parametrize("place", ["", "ftp://127.0.0.1/x", "/relative", "https://[", "file:///x"])
+def test_an_archive_elsewhere_than_on_the_web_is_not_fetched(
+    skills: Path, host: CodeHost, capsysbinary: Capture, place: str
+) -> None:
+    host.faults.append(Fault("zipball", 302, {"Location": place}))
+    assert refused(skills, host, capsysbinary)[0] == "upstream_unreachable"
+
+
+def test_a_host_that_answers_with_no_commit_is_none(
+    skills: Path, host: CodeHost, capsysbinary: Capture
+) -> None:
+    for body in (b"main", b"<html>", b"A" * 40, b""):
+        host.faults.append(Fault("commits", 200, body=body))
+        assert refused(skills, host, capsysbinary)[0] == "upstream_unreachable"
+
+
+def test_a_host_that_does_not_answer_is_told(
+    skills: Path, host: CodeHost, capsysbinary: Capture
+) -> None:
+    write(skills, "http://127.0.0.1:9/acme/kit")
+    before = snapshot(skills)
+    run = Run(
+        capsysbinary, "vendor", "sync", "--dir", skills, "--allow", "http://127.0.0.1:9", "--json"
+    )
+    assert (run.code, run.document()["code"]) == (1, "upstream_unreachable")
+    assert snapshot(skills) == before
+
+
+def test_a_host_that_is_not_allowed_is_not_asked(
+    skills: Path, host: CodeHost, capsysbinary: Capture
+) -> None:
+    run = Run(capsysbinary, "vendor", "sync", "--dir", skills, "--json")
+    assert (run.code, run.document()["code"]) == (1, "repository_invalid")
+    assert host.requests == []
+
+
+def test_hosts_may_be_allowed_by_the_environment(
+    skills: Path, host: CodeHost, capsysbinary: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SKILL_REGISTRY_VENDOR_HOSTS", f"git.example.com {host.url}")
+    assert Run(capsysbinary, "vendor", "sync", "--dir", skills).code == 0
+    assert Run(capsysbinary, "vendor", "check", "--dir", skills).code == 0
