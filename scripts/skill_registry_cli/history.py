@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from skill_registry.agent.source import EVERYTHING
+from skill_registry.spec.names import shown_path
+from skill_registry_cli.local_copies import compare_with, would_push
 from skill_registry_cli.options import (
     AsJson,
     IfVersion,
@@ -19,7 +23,10 @@ from skill_registry_cli.session import Session
 from skill_registry_cli.terminal import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from skill_registry.agent.versions import VersionInfo
+    from skill_registry_cli.terminal import Terminal
 
 
 def versions(
@@ -53,9 +60,22 @@ def versions(
 def diff(
     context: typer.Context,
     name: Name,
+    directory: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="DIRECTORY",
+            exists=True,
+            file_okay=False,
+            help="A directory of this machine, compared instead of a second version.",
+        ),
+    ] = None,
     old: Annotated[
         str | None,
-        typer.Option("--from", metavar="N", help="A version; without it, the one before --to."),
+        typer.Option(
+            "--from",
+            metavar="N",
+            help="A version; without it, the one before --to, or the current for a DIRECTORY.",
+        ),
     ] = None,
     new: Annotated[
         str | None, typer.Option("--to", metavar="N", help="A version; without it, the current.")
@@ -65,18 +85,34 @@ def diff(
 ) -> None:
     """Print what changed between two versions, each a number or @ and a label.
 
+    With a DIRECTORY: what changed from the version to what a push of that directory would publish.
+
     The unified diff goes to stdout; which versions it is of goes to stderr.
     """
+    if directory is not None and new is not None:
+        raise typer.BadParameter("give a DIRECTORY or --to, not both.")
     pins = [None if text is None else version_of(text) for text in (old, new)]
     with Session.of(context).asking(as_json=as_json) as (client, terminal):
-        found = client.diff(name, pins[0], pins[1], scope)
-    if as_json:
-        terminal.document(found.answer)
+        if directory is None:
+            found = client.diff(name, pins[0], pins[1], scope)
+            answer, to = found.answer, f"v:{found.new}"
+        else:
+            here = would_push(directory)
+            copy = client.load_skill(name, pins[0], query=EVERYTHING.within(scope))
+            assert copy is not None  # None answers a `known`, and there is none.
+            answer = compare_with(copy, here, to := shown_path(str(directory)))
+    _tell_diff(terminal, answer, to)
+
+
+def _tell_diff(terminal: Terminal, answer: Mapping[str, Any], to: str) -> None:
+    if terminal.as_json:
+        terminal.document(answer)
         return
-    changed = f"{counted(len(found.files), 'file')} changed"
-    terminal.notice(f"{found.name} v:{found.old} -> v:{found.new} in {found.scope}, {changed}")
-    terminal.data(found.text.encode())
-    if found.truncated:
+    changed = f"{counted(len(answer['files']), 'file')} changed"
+    was = "-" if answer["from"] is None else answer["from"]
+    terminal.notice(f"{answer['name']} v:{was} -> {to} in {answer['scope']}, {changed}")
+    terminal.data(answer["diff"].encode())
+    if answer.get("truncated"):
         terminal.notice("The text is cut here; there are more differences.")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +15,7 @@ from skill_registry.agent.problems import RegistryProblem
 from skill_registry.agent.source import SkillQuery
 from skill_registry_cli.failures import DONE, REFUSED
 from skill_registry_cli.options import AsJson, DryRun, ReadScope
+from skill_registry_cli.parallel import AT_ONCE, side_by_side
 from skill_registry_cli.session import Session
 from skill_registry_cli.terminal import counted
 from skill_registry_cli.vendoring.checking import check as check_tree
@@ -57,7 +57,6 @@ Allow = Annotated[
     ),
 ]
 _SKILLS = Path("skills")
-_AT_ONCE = 8
 # As GitHub's own command line looks for them, in this order.
 _TOKENS = ("GH_TOKEN", "GITHUB_TOKEN")
 _OTHER_TOKENS = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
@@ -137,24 +136,23 @@ def status(
         found = compare(tree, allowed(allow))
     with Session.of(context).asking(as_json=as_json) as (client, _):
         query = SkillQuery(scopes=(scope,) if scope else ())
-        listed = [
-            each for page in client.list_pages(limit=500, query=query) for each in page.skills
-        ]
+        pages = client.list_pages(limit=500, query=query)
+        listing = [each for page in pages for each in page.skills]
         names = [entry.name for entry in found.manifest.entries]
+
+        def look(name: str) -> View | None:
+            try:
+                return client.view_skill(name, scope=scope)
+            except RegistryProblem as problem:
+                if problem.code != "skill_not_found":
+                    raise
+                return None
+
         with terminal.counting("Comparing", len(names)) as advance:
-
-            def look(name: str) -> View | None:
-                try:
-                    return client.view_skill(name, scope=scope)
-                except RegistryProblem as problem:
-                    if problem.code != "skill_not_found":
-                        raise
-                    return None
-                finally:
-                    advance()
-
-            with ThreadPoolExecutor(_AT_ONCE) as pool:
-                rows = found.rows(dict(zip(names, pool.map(look, names), strict=True)), listed)
+            ran = side_by_side(look, names, AT_ONCE, advance)
+    if ran.stopped:
+        raise typer.Abort
+    rows = found.rows(dict(zip(names, ran.results, strict=True)), listing)
     if as_json:
         terminal.document({"skills": [asdict(row) for row in rows]})
     else:

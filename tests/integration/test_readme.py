@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from documents.__main__ import filled
 from local_stack.launcher import ServerProcess
 from skill_registry.web.contract import ROUTES
+from skill_registry_cli.vendoring.manifest import parse
+from skill_registry_cli.vendoring.repositories import AllowedHosts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +37,8 @@ ELSEWHERE = {
     " tests/unit/catalog/test_viewing.py, test_configuring.py; its ratios are figures",
     "./scripts/bench crowd": "tests/integration/test_real_store_traffic.py, for less time",
     "./scripts/build": "tests/infrastructure/test_built_artifact.py",
+    "./scripts/skillctl vendor status": "tests/unit/cli/test_vendor_status.py; here it would find"
+    " what the commands before it changed",
     "python3 -m venv agent-venv": "test_the_python_example_works",
     "agent-venv/bin/pip": "test_the_python_example_works",
     "sam deploy": "tests/infrastructure/test_deploy.py",
@@ -149,6 +154,47 @@ def test_the_python_example_works(server: ServerProcess, checkout: Path) -> None
     assert done.returncode == 0, done.stderr
     assert "SkillUse(skill='test-driven-development'" in done.stdout
     assert ".skills/test-driven-development {" in done.stdout
+
+
+def yaml_block(word: str) -> str:
+    """Return the YAML of the README that has a word in it."""
+    (found,) = (text for kind, text in BLOCKS if kind == "yaml" and word in text)
+    return found
+
+
+def test_the_manifest_in_the_readme_is_one() -> None:
+    manifest = parse(yaml_block("sources:"), AllowedHosts())
+    assert [entry.name for entry in manifest.entries] == ["review-sql", "pr-description"]
+    assert manifest.sources["acme"].commit is None
+
+
+def test_the_workflow_publishes_what_a_merge_changed(
+    tmp_path_factory: pytest.TempPathFactory, stack_environments: None, tmp_path: Path
+) -> None:
+    workflow = yaml.safe_load(yaml_block("jobs:"))
+    steps = [step["run"] for step in workflow["jobs"]["publish"]["steps"] if "run" in step]
+    assert len(steps) == 2
+    shutil.copytree(PROJECT / "skills", tmp_path / "skills")
+    (tmp_path / "registry").symlink_to(PROJECT)
+    commit = (
+        "git -c user.name=A -c user.email=a@example.com -c core.hooksPath=/dev/null"
+        " commit --quiet --message 'A merge'"
+    )
+    run(f"git init --quiet && git add skills && {commit}", tmp_path, "")
+    before = run("git rev-parse HEAD", tmp_path, "").stdout.strip()
+    with (tmp_path / "skills/pr-description/SKILL.md").open("a") as skill:
+        skill.write("One rule more.\n")
+    run(f"git add skills && {commit}", tmp_path, "")
+    server = ServerProcess(tmp_path_factory.mktemp("workflow"), "--empty").start()
+    try:
+        for step in steps:
+            done = run(f"BEFORE={before}; {step}", tmp_path, server.url)
+            assert done.returncode == 0, f"{step}\n{done.stdout}\n{done.stderr}"
+        assert done.stdout == "Published pr-description v:1 in team-blue.\n"
+        versions = run("registry/scripts/skillctl versions pr-description", tmp_path, server.url)
+        assert versions.stdout.rstrip().endswith("A merge")
+    finally:
+        server.stop()
 
 
 def test_what_is_run_elsewhere_is_really_in_the_readme() -> None:

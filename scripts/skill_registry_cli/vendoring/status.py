@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from skill_registry.agent.skill_files import gather
+from skill_registry.errors import SkillInvalid
+from skill_registry_cli.local_copies import by_path, differences, listed, would_push
 from skill_registry_cli.vendoring.checking import check_skill
 from skill_registry_cli.vendoring.local import directories, read
 from skill_registry_cli.vendoring.lock import LOCK, read_lock
@@ -80,16 +81,16 @@ class Status:
     states: Mapping[str, TreeState]
 
     def rows(
-        self, views: Mapping[str, View | None], listed: Iterable[ListedSkill] = ()
+        self, views: Mapping[str, View | None], listing: Iterable[ListedSkill] = ()
     ) -> list[SkillStatus]:
         """Compare with the registry.
 
         Args:
             views: What the registry has of each skill of the manifest, None where nothing.
-            listed: Its listing, for skills of our sources that the manifest does not have.
+            listing: All that it has, for skills of our sources that the manifest does not have.
         """
         rows = [self._row(entry, views.get(entry.name)) for entry in self.manifest.entries]
-        return rows + [self._stray(skill) for skill in listed if self._is_stray(skill)]
+        return rows + [self._stray(skill) for skill in listing if self._is_stray(skill)]
 
     def _row(self, entry: Entry, view: View | None) -> SkillStatus:
         source = self.manifest.sources.get(entry.source or "")
@@ -108,8 +109,12 @@ class Status:
         )
 
     def _differs(self, name: str, view: View) -> bool:
-        here = {(file.path, file.mode, file.sha256) for file in gather(self.tree / name).files}
-        return here != {(file.path, file.mode, file.sha256) for file in view.files}
+        try:
+            here = listed(would_push(self.tree / name).files)
+        except SkillInvalid:
+            # No push could make them the same.
+            return True
+        return bool(differences(by_path(view.files), here))
 
     def _is_stray(self, skill: ListedSkill) -> bool:
         upstream = skill.answer.get("upstream")

@@ -307,3 +307,24 @@ def test_removing_where_nothing_was_ever_put_does_nothing(tmp_path: Path) -> Non
     Mount(tmp_path).remove("a")
     Mount(tmp_path / "none").remove("a")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_folder_copies_lie_in_the_workspace_beside_their_version(tmp_path: Path) -> None:
+    made = Mount(tmp_path, folder=None)
+    mounted = made.put("a", files(), version=12)
+    assert mounted.directory == "a"
+    assert tree(tmp_path / "a") == {**expected(), ".version": b"12\n"}
+    assert made.changed(mounted) == ()
+    made.put("a", files("two"))
+    assert tree(tmp_path) == {f"a/{path}": data for path, data in expected("two").items()}
+    made.remove("a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_only_looks_like_a_leftover_stays(tmp_path: Path) -> None:
+    names = [".staged-mine", ".aside-0123456789abcde-0", "x.staged-0123456789abcdef"]
+    for name in names:
+        (tmp_path / name).mkdir()
+    (tmp_path / ".staged-0123456789abcdef").mkdir()
+    Mount(tmp_path, folder=None).put("a", files())
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["a", *names])

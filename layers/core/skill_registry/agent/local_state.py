@@ -16,6 +16,7 @@ from skill_registry.spec.validation import read_skill
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from skill_registry.agent.answers import Version
     from skill_registry.agent.discovery import LocalSkill
@@ -44,6 +45,15 @@ class SkillState:
 def version_of(skill: LocalSkill) -> Version:
     """Return the version that a skill has now."""
     return _stated(skill) or skill.meta.version
+
+
+def stated_version(directory: Path) -> int | None:
+    """Return the number that a directory's ``.version`` states, None where there is none."""
+    try:
+        data, _ = read_regular(directory / VERSION_SIDECAR, 100)
+    except OSError:
+        return None
+    return parse_sidecar(data)
 
 
 def read_state(skill: LocalSkill, limits: Limits) -> SkillState | None:
@@ -100,13 +110,7 @@ def _read(skill: LocalSkill, limits: Limits) -> _Reading:
 
 
 def _stated(skill: LocalSkill) -> int | None:
-    if skill.path.name != SKILL_MD:
-        return None
-    try:
-        data, _ = read_regular(skill.base / VERSION_SIDECAR, 100)
-    except OSError:
-        return None
-    return parse_sidecar(data)
+    return stated_version(skill.base) if skill.path.name == SKILL_MD else None
 
 
 def _check_limits(

@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING
 from skill_registry.agent import clamped, staging
 from skill_registry.errors import FileNotFound, RegistryError
 from skill_registry.spec.files import without_sidecar
-from skill_registry.spec.names import check_path, clean_path, find_collisions, is_directory_name
+from skill_registry.spec.model import VERSION_SIDECAR
+from skill_registry.spec.names import (
+    check_path,
+    clean_path,
+    find_collisions,
+    is_directory_name,
+    shown_path,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +60,7 @@ class MountedFile:
 
 @dataclass(frozen=True, slots=True)
 class MountedSkill:
-    """A copy. ``directory`` is relative to the workspace, with ``/``."""
+    """A copy. ``directory`` is relative to the workspace, with ``/``. ``files`` are the skill's."""
 
     name: str
     directory: str
@@ -65,13 +72,24 @@ class Mount:
 
     Args:
         workspace: An existing directory. A relative path counts from where the process is now.
+        folder: The directory in it where copies lie, made where it is missing; None is the
+            workspace itself, which is then named as given in what is raised.
     """
 
-    def __init__(self, workspace: str | os.PathLike[str]) -> None:
+    def __init__(self, workspace: str | os.PathLike[str], *, folder: str | None = FOLDER) -> None:
         self._workspace = str(Path(workspace).absolute())
+        self._folders = () if folder is None else (folder,)
+        self._place = f"{folder}/ in the workspace" if folder else shown_path(os.fspath(workspace))
 
-    def put(self, name: str, files: Sequence[SkillFile]) -> MountedSkill:
+    def put(
+        self, name: str, files: Sequence[SkillFile], *, version: int | None = None
+    ) -> MountedSkill:
         """Put a skill in its place, instead of what has that name there.
+
+        Args:
+            name: Of its directory.
+            files: Its files; a ``.version`` among them is left out.
+            version: What a ``.version`` beside them is to say; without it, there is none.
 
         Raises:
             CopyFailed: It cannot be written, or a name in it is none for a file.
@@ -82,12 +100,14 @@ class Mount:
             try:
                 with staging.staged(folder) as (token, target):
                     _fill(target, kept)
+                    if version is not None:
+                        clamped.write(target, VERSION_SIDECAR, f"{version}\n".encode(), 0o644)
                     staging.swap(folder, token, name)
             finally:
                 staging.clear_away(folder)
         return MountedSkill(
             name,
-            f"{FOLDER}/{name}",
+            "/".join((*self._folders, name)),
             {f.path: MountedFile(f.sha256, len(f.data), f.executable) for f in kept},
         )
 
@@ -147,13 +167,13 @@ class Mount:
     def _folder(self, *, create: bool = False) -> Iterator[int]:
         with (
             clamped.opened(self._workspace) as workspace,
-            clamped.descended(workspace, (FOLDER,), create=create) as folder,
+            clamped.descended(workspace, self._folders, create=create) as folder,
         ):
             yield folder
 
     @contextmanager
     def _failing(self, what: str) -> Iterator[None]:
-        what = f"{what} {FOLDER}/ in the workspace"
+        what = f"{what} {self._place}"
         if not clamped.SUPPORTED:
             raise CopyFailed(f"{what}: this system has no way to do that safely.")
         try:
@@ -166,8 +186,12 @@ class Mount:
         why = str(getattr(error, "strerror", None) or error).lower()
         if isinstance(error, OSError) and error.filename == self._workspace:
             return f"the workspace cannot be opened ({why})"
-        if isinstance(error, OSError) and error.filename == FOLDER and error.errno in _NO_DIRECTORY:
-            return f"{FOLDER} is a link or a file, and has to be a directory"
+        if (
+            isinstance(error, OSError)
+            and error.errno in _NO_DIRECTORY
+            and (error.filename,) == self._folders
+        ):
+            return f"{error.filename} is a link or a file, and has to be a directory"
         return why
 
 

@@ -46,8 +46,28 @@ def pack(path: Path) -> Packed:
     return pack_directory(path) if path.is_dir() else take_archive(path)
 
 
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """The files of a directory that a publish sends; otherwise as ``Packed``."""
+
+    name: str
+    files: tuple[SkillFile, ...] = field(repr=False)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
 def pack_directory(root: Path) -> Packed:
-    """Pack what ``gather`` finds in a directory. Raises as ``pack``."""
+    """Pack what ``collect`` finds in a directory. Raises as ``pack``."""
+    found = collect(root)
+    return Packed(
+        name=found.name,
+        archive=write_archive(found.files),
+        files=tuple(file.path for file in found.files),
+        diagnostics=found.diagnostics,
+    )
+
+
+def collect(root: Path) -> Collected:
+    """Read the files of a directory as ``gather`` does. Raises as ``pack``."""
     # Asked first, so that a wrong directory is not read through and through.
     if not any(is_skill_md(entry.name) for entry in root.iterdir()):
         raise SkillInvalid(f"{root} holds no skill.", [_no_skill_md(root)])
@@ -58,12 +78,8 @@ def pack_directory(root: Path) -> Packed:
         errors.append(_skill_md_is_no_file(root))
     if entry is None or errors:
         raise SkillInvalid(f"{root} cannot be packed as it is.", errors)
-    return Packed(
-        name=target_name(entry.data, root.resolve().name),
-        archive=write_archive(found.files),
-        files=tuple(file.path for file in found.files),
-        diagnostics=tuple(found.warnings),
-    )
+    name = target_name(entry.data, root.resolve().name)
+    return Collected(name, tuple(found.files), tuple(found.warnings))
 
 
 def take_archive(path: Path) -> Packed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _STAGED, _ASIDE = ".staged-", ".aside-"
+# Whole, since the folder may be anybody's: only what is called exactly so was made here.
+_OURS = re.compile(r"\.(?:staged|aside)-([0-9a-f]{16})(?:-[0-9]+)?")
 # Each time somebody else put something in the same place in between.
 _ATTEMPTS = 20
 # What a rename to a name says that something has already.
@@ -81,12 +84,11 @@ def clear_away(folder: int) -> None:
     until its successor is in its place.
     """
     with suppress(OSError):
-        left = os.listdir(folder)
+        left = {name: found[1] for name in os.listdir(folder) if (found := _OURS.fullmatch(name))}
         for name in left:
             if name.startswith(_STAGED):
                 _remove_unless_held(folder, name)
-        for name in left:
-            token = name.removeprefix(_ASIDE).partition("-")[0]
+        for name, token in left.items():
             if name.startswith(_ASIDE) and not _is_there(folder, _STAGED + token):
                 with suppress(OSError):
                     clamped.remove(folder, name)

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from skill_registry.spec.model import SkillFile
 
 PAGE = 50
-DIFF_BYTES = 1024 * 1024
 
 
 class State(StrEnum):
@@ -169,7 +168,7 @@ class History:
         before = self._files_of(found, first) if old is not None or first else {}
         after = self._files_of(found, second)
         names = (f"v{first}", f"v{second}")
-        comparison = compare(before, after, names=names, limit=DIFF_BYTES)
+        comparison = compare(before, after, names=names)
         return Diff(found.skill, first, second, comparison)
 
     def _files_of(self, found: _Found, number: int) -> Mapping[str, SkillFile]:

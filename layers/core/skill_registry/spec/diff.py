@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # The comparison of lines is quadratic at worst.
 LONGEST = 10_000
+# Of UTF-8, in one diff.
+MOST_TEXT = 1024 * 1024
 
 
 class ChangeKind(StrEnum):
@@ -57,7 +59,7 @@ def compare(
     new: Mapping[str, SkillFile],
     *,
     names: tuple[str, str],
-    limit: int,
+    limit: int = MOST_TEXT,
 ) -> Comparison:
     """Compare two sets of files by path.
 
