@@ -21,6 +21,16 @@ def pytest_runtest_setup() -> None:
     socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def nobodys_profiles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the registries and credentials of whoever runs this out of every run of skillctl."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SKILLCTL_CONFIG", str(tmp_path_factory.mktemp("skillctl") / "config.toml"))
+        for name in ("SKILL_REGISTRY_TOKEN", "SKILL_REGISTRY_AUTH", "SKILL_REGISTRY_PROFILE"):
+            patch.delenv(name, raising=False)
+        yield
+
+
 @pytest.fixture(scope="session")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
     """Run MiniStack with authentication on, on a free port, over an empty folder.

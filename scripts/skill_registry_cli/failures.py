@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from skill_registry.agent.problems import (
     AnswerInvalid,
+    CredentialsFailed,
     RegistryProblem,
     RegistryUnreachable,
     TransferFailed,
@@ -25,7 +26,7 @@ UNUSABLE = 2
 
 def exit_code(error: RegistryError) -> int:
     """Return 1 for what the registry or this program refuses, 2 for usage and for no answer."""
-    if isinstance(error, RegistryUnreachable | AnswerInvalid | RequestInvalid):
+    if isinstance(error, RegistryUnreachable | AnswerInvalid | CredentialsFailed | RequestInvalid):
         return UNUSABLE
     status = error.status if isinstance(error, RegistryProblem | TransferFailed) else None
     # Too busy or broken is no verdict on the skill.

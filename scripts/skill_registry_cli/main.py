@@ -11,9 +11,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skill_registry import __version__
-from skill_registry_cli import access, history, operating, publishing, reading, validating, vendor
+from skill_registry_cli import (
+    access,
+    copies,
+    history,
+    login,
+    operating,
+    publishing,
+    reading,
+    validating,
+    vendor,
+)
 from skill_registry_cli.failures import DONE, REFUSED, UNUSABLE
-from skill_registry_cli.session import DEFAULT_URL, Session, read_claims
+from skill_registry_cli.session import Session, chosen, read_claims
 from skill_registry_cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -25,9 +35,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(publishing.push)
+app.command()(copies.pull)
 app.command()(validating.validate)
 app.command("list")(reading.list_skills)
 app.command()(reading.view)
+app.command()(copies.check)
 app.command()(history.versions)
 app.command()(history.diff)
 app.command()(history.rollback)
@@ -43,6 +55,9 @@ app.command()(operating.doctor)
 app.add_typer(operating.catalog, name="catalog")
 app.add_typer(access.access, name="access")
 app.add_typer(vendor.vendor, name="vendor")
+app.command()(login.login)
+app.command()(login.logout)
+app.add_typer(login.profile, name="profile")
 
 
 def _print_version(wanted: bool) -> None:
@@ -55,8 +70,20 @@ def _print_version(wanted: bool) -> None:
 def options(
     context: typer.Context,
     url: Annotated[
-        str, typer.Option(envvar="SKILL_REGISTRY_URL", help="The registry's address.")
-    ] = DEFAULT_URL,
+        str | None,
+        typer.Option(
+            envvar="SKILL_REGISTRY_URL",
+            help="The registry's address; else that of the profile, else http://127.0.0.1:8080.",
+        ),
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            envvar="SKILL_REGISTRY_PROFILE",
+            metavar="NAME",
+            help="A registry that login keeps, with its credentials; else the default one.",
+        ),
+    ] = None,
     claims: Annotated[
         str | None,
         typer.Option(
@@ -79,7 +106,9 @@ def options(
 
     Exit codes: 0 done, 1 refused, 2 wrong usage or no registry that answers.
     """
-    context.obj = Session(url, read_claims(claims), as_json)
+    # Options that come before the command are its, so they are looked at together.
+    url, profile = chosen(context)
+    context.obj = Session(url, read_claims(claims), as_json, profile)
 
 
 def main(arguments: Sequence[str]) -> int:
