@@ -14,6 +14,7 @@ import socket
 import threading
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote
@@ -39,7 +40,7 @@ _ARCHIVE = re.compile(rf"{CODELOAD}/(?P<name>[^/]+/[^/]+)/legacy\.zip/(?P<ref>.+
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request as it came: the path with its query and percent signs, names of headers in lower case."""
+    """A request: the path as it came, with its query; names of headers in lower case."""
 
     method: str
     path: str
@@ -128,7 +129,7 @@ class CodeHost:
         self._names: dict[str, int] = {}
         self._lock = threading.Lock()
         self._used = 0
-        self._server = Server(_handler_of(self))
+        self._server = Server(partial(_Answering, self))
 
     @property
     def url(self) -> str:
@@ -262,7 +263,7 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = False
 
-    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+    def __init__(self, handler: Callable[..., Handler]) -> None:
         super().__init__(("127.0.0.1", 0), handler)
         self._open: set[Any] = set()
         self._lock = threading.Lock()
@@ -318,43 +319,49 @@ class Handler(BaseHTTPRequestHandler):
         """Keep the tests' output clean."""
 
 
-def _handler_of(host: CodeHost) -> type[Handler]:
-    class Answering(Handler):
-        def _handle(self) -> None:
-            request = self.read()
-            fault = host.take(request)
-            if fault is not None and fault.before is not None:
-                fault.before()
-            if fault is not None and fault.drop:
-                self.close_connection = True
-                return
-            reply = host.answer(request)
-            if fault is not None:
-                reply = fault.changed(reply)
-            chunked = host.chunked and request.path.startswith(CODELOAD) and reply.status == 200
-            self._send(reply, fault.cut if fault is not None else None, chunked=chunked)
+class _Answering(Handler):
+    def __init__(self, host: CodeHost, *connection: Any) -> None:
+        self._host = host
+        super().__init__(*connection)
 
-        # The names are http.server's.
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _handle  # noqa: N815
+    def _handle(self) -> None:
+        request = self.read()
+        fault = self._host.take(request)
+        if fault is not None and fault.before is not None:
+            fault.before()
+        if fault is not None and fault.drop:
+            self.close_connection = True
+            return
+        reply = self._host.answer(request)
+        if fault is not None:
+            reply = fault.changed(reply)
+        chunked = self._host.chunked and request.path.startswith(CODELOAD) and reply.status == 200
+        self._send(reply, fault.cut if fault is not None else None, chunked=chunked)
 
-        def _send(self, reply: Reply, cut: int | None, *, chunked: bool) -> None:
-            self.send_response(reply.status)
-            for name, value in reply.headers.items():
-                self.send_header(name, value)
-            if chunked:
-                self.send_header("transfer-encoding", "chunked")
-            else:
-                self.send_header("content-length", str(len(reply.body)))
-            self.end_headers()
-            sent = reply.body if cut is None else reply.body[:cut]
-            if chunked and sent:
-                sent = f"{len(sent):x}\r\n".encode() + sent + b"\r\n"
-            if chunked and cut is None:
-                sent += b"0\r\n\r\n"
-            self.wfile.write(sent)
-            self.close_connection = self.close_connection or cut is not None
+    # The names are http.server's.
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _handle  # noqa: N815
 
-    return Answering
+    def _send(self, reply: Reply, cut: int | None, *, chunked: bool) -> None:
+        self.send_response(reply.status)
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        if chunked:
+            self.send_header("transfer-encoding", "chunked")
+        else:
+            self.send_header("content-length", str(len(reply.body)))
+        self.end_headers()
+        sent = reply.body if cut is None else reply.body[:cut]
+        if chunked and sent:
+            sent = as_chunk(sent)
+        if chunked and cut is None:
+            sent += b"0\r\n\r\n"
+        self.wfile.write(sent)
+        self.close_connection = self.close_connection or cut is not None
+
+
+def as_chunk(data: bytes) -> bytes:
+    """Return a part of a body in the chunked coding (RFC 9112, 7.1)."""
+    return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
 def _commit(repository: Repository, ref: str, accept: str) -> Reply:

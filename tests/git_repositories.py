@@ -117,7 +117,7 @@ class Repository:
         names = set(self._git("for-each-ref", "--format=%(refname)").decode().splitlines())
         full = [f"refs/heads/{ref}", f"refs/tags/{ref}", f"refs/{ref}", ref]
         meant = next((name for name in full if name in names), None)
-        if ref == "HEAD" or _ABBREVIATED.fullmatch(ref) and (meant is None or len(ref) == 40):
+        if ref == "HEAD" or (_ABBREVIATED.fullmatch(ref) and (meant is None or len(ref) == 40)):
             meant = ref
         if meant is None:
             return None
