@@ -22,6 +22,8 @@ DONE = 0
 REFUSED = 1
 # Wrong usage, or no registry to talk to.
 UNUSABLE = 2
+# Ctrl-C, as shells count it: 128 and the number of SIGINT.
+INTERRUPTED = 130
 
 
 def exit_code(error: RegistryError) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Generic, TypeVar
 
@@ -48,9 +48,11 @@ def side_by_side(
     if len(items) < 2:
         return Ran(tuple(_one(work, item, advance) for item in items))
     stopped = False
+    futures: list[Future[R]] = []
     with ThreadPoolExecutor(min(jobs, len(items))) as pool:
-        futures = [pool.submit(work, item) for item in items]
         try:
+            for item in items:
+                futures.append(pool.submit(work, item))
             for done in as_completed(futures):
                 done.result()
                 advance()

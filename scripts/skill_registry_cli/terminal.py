@@ -52,6 +52,7 @@ class Terminal:
         self._stderr = stderr
         self._out = _console(stdout)
         self._err = _console(stderr)
+        self._drawing = False
 
     def document(self, document: object) -> None:
         """Print the one JSON document, in UTF-8 whatever the terminal's encoding."""
@@ -77,7 +78,9 @@ class Terminal:
 
     def say(self, text: str) -> None:
         """Print a line of the answer."""
-        self._out.print(Text(printable(text)), soft_wrap=True)
+        # Where a bar is drawn, only its own console knows how to print above it.
+        above = self._drawing and self._stdout.isatty()
+        (self._err if above else self._out).print(Text(printable(text)), soft_wrap=True)
 
     def notice(self, text: str) -> None:
         """Print a line that is no part of the answer."""
@@ -178,7 +181,11 @@ class Terminal:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         with Progress(*columns, console=self._err, transient=True) as bars:
             bar = bars.add_task(label, total=total)
-            yield lambda: bars.advance(bar)
+            self._drawing = True
+            try:
+                yield lambda: bars.advance(bar)
+            finally:
+                self._drawing = False
 
 
 def counted(number: int, noun: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from typing import TYPE_CHECKING, Protocol
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 MOST_ARCHIVE_BYTES = 1024 * 1024 * 1024
 # Seconds. git on this machine waits for nobody.
 _GIT_TIMEOUT = 300
+# What git would compute with; no name of a ref has it (git-check-ref-format).
+_OPERATOR = re.compile(r"[~^:?*\[\\\s]|\.\.|@\{")
+_HEX = re.compile(r"[0-9a-f]{7,40}")
 
 
 class CodeHost(Protocol):
@@ -45,13 +49,15 @@ class LocalRepositories:
     def resolve(self, repository: Repository, ref: str) -> str:
         """As ``CodeHost``."""
         self._known(repository)
-        asked = f"{ref}^{{commit}}"
-        done = _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", asked)
-        commit = done.stdout.decode("ascii", "replace").strip()
-        if done.returncode or not COMMIT.fullmatch(commit):
-            message = f"{repository.url} has no branch, tag or commit {shown(ref)}."
-            raise VendoringRefused(message, code="ref_not_found")
-        return commit
+        names = () if _OPERATOR.search(ref) else _meanings(ref)
+        for name in names:
+            asked = f"{name}^{{commit}}"
+            done = _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", asked)
+            commit = done.stdout.decode("ascii", "replace").strip()
+            if done.returncode == 0 and COMMIT.fullmatch(commit):
+                return commit
+        message = f"{repository.url} has no branch, tag or commit {shown(ref)}."
+        raise VendoringRefused(message, code="ref_not_found")
 
     def archive(
         self, repository: Repository, commit: str, target: Path, progress: Progress
@@ -71,6 +77,12 @@ class LocalRepositories:
         if _git(repository, "rev-parse", "--git-dir").returncode:
             message = f"There is no git repository at {repository.url}, or none for this user."
             raise VendoringRefused(message, code="upstream_not_found")
+
+
+def _meanings(ref: str) -> tuple[str, ...]:
+    """Return what a ref may name, as a code host reads it: a branch before a tag of that name."""
+    names = (f"refs/heads/{ref}", f"refs/tags/{ref}", f"refs/{ref}")
+    return (*names, ref) if ref == "HEAD" or _HEX.fullmatch(ref) else names
 
 
 def _git(repository: Repository, *arguments: str) -> subprocess.CompletedProcess[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -149,9 +150,9 @@ def test_a_list_off_a_terminal_is_one_line_a_skill(
     run = Run(capsysbinary, "list")
     assert run.code == 0
     assert run.out.splitlines() == [
-        "notes\t1\tsystem\tDoes one thing well.",
-        "other\t1\tsystem\tLine one",
-        "plain\t-\tsystem\tP",
+        "notes\t1\tsystem\t-\tDoes one thing well.",
+        "other\t1\tsystem\t-\tLine one",
+        "plain\t-\tsystem\t-\tP",
     ]
 
 
@@ -333,7 +334,7 @@ def test_a_terminal_that_cannot_show_a_letter_shows_its_number(
 ) -> None:
     registry.house.publish("notes", description="Über alles")
     run = _process("list", folder=skill, PYTHONIOENCODING="ascii")
-    assert (run.returncode, run.stdout) == (0, "notes\t1\tsystem\t\\xdcber alles\n")
+    assert (run.returncode, run.stdout) == (0, "notes\t1\tsystem\t-\t\\xdcber alles\n")
     as_json = _process("list", "--json", folder=skill, PYTHONIOENCODING="ascii")
     assert json.loads(as_json.stdout)["skills"][0]["description"] == "Über alles"
 
@@ -355,3 +356,12 @@ def test_a_reader_that_goes_away_sees_no_traceback(skill: Path, registry: Loopba
     finally:
         os.close(writer)
     assert run.stderr == b""
+
+
+def test_a_question_that_nobody_answers_ends_with_1_and_says_what_is_done(
+    registry: Loopback, capsysbinary: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    run = Run(capsysbinary, "purge", "notes", "1", "--reason", "r")
+    assert (run.code, run.out.strip(), registry.requests) == (1, "", [])
+    assert run.err.endswith("aborted: Stopped. Nothing is done but what was reported before.\n")

@@ -309,8 +309,24 @@ def test_every_skill_that_cannot_be_taken_is_named_at_once(
     assert found == ["skill_unusable", "path_not_found"]
 
 
+def test_a_branch_is_meant_before_a_tag_of_its_name_and_commits_by_their_digits(
+    place: Place, upstream: Repository, capsysbinary: Capture
+) -> None:
+    first = upstream.head("main")
+    upstream.tag("same", at=first)
+    second = upstream.commit({"skills/beta/SKILL.md": skill_md("beta", "Else.\n")})
+    upstream.branch("same", at=second)
+    for ref, commit in (
+        *(("same", second), ("tags/same", first), ("heads/same", second)),
+        *((first, first), (f"'{first[:10]}'", first)),
+    ):
+        place.write("alpha", ref=ref)
+        run = place.sync(capsysbinary)
+        assert f"-> {commit[:12]} (first pin)" in run.out, run.err
+
+
 def test_an_unknown_ref_is_refused(place: Place, capsysbinary: Capture) -> None:
-    for ref in ("nowhere", "--output=x", "main~1000", "a..b"):
+    for ref in ("nowhere", "--output=x", "main~0", "a..b", "main^{tree}"):
         place.write("alpha", ref=ref)
         run = place.sync(capsysbinary, "--json")
         assert (run.code, run.document()["code"]) == (1, "ref_not_found"), ref

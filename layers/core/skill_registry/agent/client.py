@@ -252,14 +252,21 @@ class RegistryClient(ReadingCalls, HistoryCalls, OperatorCalls):
         data: bytes,
         *,
         scope: str | None = None,
+        precondition: Precondition = NO_PRECONDITION,
         progress: Progress | None = None,
     ) -> Validation:
         """Return the diagnostics that a publish of an archive would have, however large it is.
 
         It is uploaded, looked at, and dropped after a day. The caller may write to the scope.
         """
-        digest = hashlib.sha256(data).hexdigest()
-        ticket = self.create_upload(name, size=len(data), sha256=digest, scope=scope, dry_run=True)
+        ticket = self.create_upload(
+            name,
+            size=len(data),
+            sha256=hashlib.sha256(data).hexdigest(),
+            scope=scope,
+            precondition=precondition,
+            dry_run=True,
+        )
         self.send_upload(ticket, data, progress)
         return reading.read_validation(self._call(requests.complete(ticket.upload_id)))
 
