@@ -191,8 +191,8 @@ def test_the_workflow_publishes_what_a_merge_changed(
             done = run(f"BEFORE={before}; {step}", tmp_path, server.url)
             assert done.returncode == 0, f"{step}\n{done.stdout}\n{done.stderr}"
         assert done.stdout == "Published pr-description v:1 in team-blue.\n"
-        versions = run("registry/scripts/skillctl versions pr-description", tmp_path, server.url)
-        assert versions.stdout.rstrip().endswith("A merge")
+        asked = "registry/scripts/skillctl versions pr-description --scope team-blue"
+        assert run(asked, tmp_path, server.url).stdout.rstrip().endswith("A merge")
     finally:
         server.stop()
 
