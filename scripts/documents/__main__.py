@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from documents.commands import commands_table
 from skill_registry.catalog.findings import FINDINGS
 from skill_registry.spec.diagnostics import CODES
 from skill_registry.web.codes import PROBLEMS
@@ -31,6 +32,7 @@ def filled(text: str) -> str:
         "diagnostics": table(CODES),
         "findings": table(FINDINGS),
         "vendoring": table(VENDORING),
+        "skillctl": commands_table(),
     }
     return _PLACE.sub(lambda match: match[1] + parts[match[2]] + match[3], text)
 

@@ -103,13 +103,13 @@ def check(
     Of each it prints name, version here (by `.version`), version in the registry, and state. What
     was edited is named on stderr. Files count as for a push, without what is ignored.
 
-    current: the registry's files.
-    edited: the registry's version, and edited here since.
-    stale: an older version, as it was published.
-    stale and edited: both.
-    differs: other files than the registry's, and no version says which they were.
-    unknown: the registry has no such skill for you.
-    invalid: a push would refuse to pack it.
+    * current: the registry's files.
+    * edited: the registry's version, and edited here since.
+    * stale: an older version, as it was published.
+    * stale and edited: both.
+    * differs: other files than the registry's, and no version says which they were.
+    * unknown: the registry has no such skill for you.
+    * invalid: a push would refuse to pack it.
 
     Exits with 0 when all are current, else with 1.
     """

@@ -33,7 +33,7 @@ _HERE = ("127.0.0.1", "localhost", "::1")
 
 ProfileName = Annotated[str, typer.Argument(metavar="NAME", help="The profile.")]
 AnyProfile = Annotated[
-    str | None, typer.Argument(metavar="[NAME]", help="The profile; else the one in use.")
+    str | None, typer.Argument(metavar="NAME", help="The profile; else the one in use.")
 ]
 NewName = Annotated[
     str | None,

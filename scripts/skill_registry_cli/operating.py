@@ -1,4 +1,4 @@
-"""Commands for operators: labels, the switch, purge, and maintenance."""
+"""Commands for operators: labels, the switch, hiding, sealing, and purge."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skill_registry_cli.failures import REFUSED
-from skill_registry_cli.options import AsJson, Name, Reason, WriteScope
+from skill_registry.errors import RegistryError
+from skill_registry_cli import dry_runs
+from skill_registry_cli.options import AsJson, DryRun, Name, Reason, WriteScope
 from skill_registry_cli.session import Session
-from skill_registry_cli.terminal import counted
 
 if TYPE_CHECKING:
-    from skill_registry.agent.maintenance import Examined, Finding, Reconciled
+    from skill_registry.agent.client import RegistryClient
+    from skill_registry.agent.versions import VersionsPage
     from skill_registry_cli.terminal import Terminal
 
-catalog = typer.Typer(help="Look after catalogs.")
+_SYSTEM = "system"
 
 
 def label(
@@ -23,20 +24,49 @@ def label(
     name: Name,
     label: Annotated[str, typer.Argument(metavar="LABEL", help="Like `stable`.")],
     version: Annotated[
-        int | None, typer.Argument(metavar="[VERSION]", min=1, help="The number it is to name.")
+        int | None, typer.Argument(metavar="VERSION", min=1, help="The number it is to name.")
     ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Take the label away.")] = False,
     reason: Reason = None,
     scope: WriteScope = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Give a version a label, or move it there. A labelled version is never pruned."""
+    """Give a version a label, or move the label there.
+
+    Whoever asks for @LABEL gets the version that has it. A labelled version is never pruned.
+
+    Example: skillctl label release-notes stable 4
+    """
     if remove == (version is not None):
         raise typer.BadParameter("give a version, or --remove.")
     with Session.of(context).asking(as_json=as_json) as (client, terminal):
+        if dry_run:
+            _would_label(client, terminal, name, label, version, scope)
+            return
         now = client.configure(name, labels={label: version}, reason=reason, scope=scope)
     named = f"{label} names v:{version}" if version else f"{label} is no label"
     terminal.done(now.answer, f"{named} of {now.name} in {now.scope}.")
+
+
+def _would_label(
+    client: RegistryClient,
+    terminal: Terminal,
+    name: str,
+    label: str,
+    version: int | None,
+    scope: str | None,
+) -> None:
+    page = dry_runs.place(client, terminal, name, scope)
+    if version is not None:
+        dry_runs.version_with_files(client, page, version)
+    before = dry_runs.labelled(client, page, label)
+    was = before.version if before else None
+    does = f"give {label} to v:{version}" if version else f"take {label} away"
+    terminal.done(
+        {**_would(page), "labels": {label: version}, "before": {label: was}},
+        f"Would {does} of {name} in {page.scope}; now {'v:' + str(was) if was else 'none'} has it.",
+    )
 
 
 def enable(
@@ -44,10 +74,14 @@ def enable(
     name: Name,
     reason: Reason = None,
     scope: WriteScope = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show a skill again that was disabled."""
-    _switch(context, name, on=True, reason=reason, scope=scope, as_json=as_json)
+    """Show a skill again that was disabled.
+
+    Example: skillctl enable release-notes
+    """
+    _switch(context, name, on=True, reason=reason, scope=scope, dry_run=dry_run, as_json=as_json)
 
 
 def disable(
@@ -55,10 +89,16 @@ def disable(
     name: Name,
     reason: Reason = None,
     scope: WriteScope = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Hide a skill at once: it is not listed, and answers as if it were not there."""
-    _switch(context, name, on=False, reason=reason, scope=scope, as_json=as_json)
+    """Take a skill out of sight at once: it answers as if it were not there.
+
+    Nothing of it is removed. It stays so through publishes, until `skillctl enable`.
+
+    Example: skillctl disable release-notes --reason "Names a host"
+    """
+    _switch(context, name, on=False, reason=reason, scope=scope, dry_run=dry_run, as_json=as_json)
 
 
 def _switch(
@@ -68,9 +108,15 @@ def _switch(
     on: bool,
     reason: str | None,
     scope: str | None,
+    dry_run: bool,
     as_json: bool,
 ) -> None:
     with Session.of(context).asking(as_json=as_json) as (client, terminal):
+        if dry_run:
+            page = dry_runs.place(client, terminal, name, scope)
+            does = "enable" if on else "disable"
+            terminal.done({**_would(page), "enabled": on}, f"Would {does} {name} in {page.scope}.")
+            return
         now = client.configure(name, enabled=on, reason=reason, scope=scope)
     state = "enabled" if now.enabled else "disabled"
     terminal.done(now.answer, f"{now.name} in {now.scope} is {state}.")
@@ -80,10 +126,29 @@ def hide(
     context: typer.Context,
     name: Name,
     undo: Annotated[bool, typer.Option("--undo", help="Show it to you again.")] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Leave a skill out of your own listings and views, whatever scope it comes from."""
+    """Leave a skill out of your own listings and views, whatever scope it comes from.
+
+    Others go on seeing it. Who has no scope of its own, as an administrator of the deployment, can
+    hide nothing from itself.
+
+    Example: skillctl hide release-notes
+    """
     with Session.of(context).asking(as_json=as_json) as (client, terminal):
+        if dry_run:
+            if dry_runs.no_own_scope(client):
+                raise RegistryError(
+                    "Skills are hidden in one's own scope, and you have none: disable it instead.",
+                    code="change_invalid",
+                )
+            if not undo and dry_runs.found_in(client, name, None) is None:
+                terminal.notice(f"There is no skill {name} for you now.")
+            does = f"show {name} to you again" if undo else f"hide {name} from you"
+            document = {"dry_run": True, "name": name, "hidden": not undo}
+            terminal.done(document, f"Would {does}.")
+            return
         now = client.configure(name, hidden=not undo)
     state = "hidden from" if now.hidden else "shown to"
     terminal.done(now.answer, f"{now.name} is {state} you.")
@@ -94,11 +159,24 @@ def seal(
     name: Name,
     undo: Annotated[bool, typer.Option("--undo", help="Let other scopes shadow it again.")] = False,
     reason: Reason = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let a name come from `system` or from nowhere, so that no other scope can shadow it."""
+    """Let a name come from `system` or from nowhere, so that no other scope can shadow it.
+
+    For administrators, and for skills that must be the same for everybody.
+
+    Example: skillctl seal security-review --reason "The one way"
+    """
     with Session.of(context).asking(as_json=as_json) as (client, terminal):
-        now = client.configure(name, sealed=not undo, reason=reason, scope="system")
+        if dry_run:
+            if dry_runs.found_in(client, name, _SYSTEM) is None:
+                terminal.notice(f"There is no skill {name} in {_SYSTEM} now.")
+            does = f"let other scopes shadow {name} again" if undo else f"seal {name} in {_SYSTEM}"
+            document = {"dry_run": True, "name": name, "scope": _SYSTEM, "sealed": not undo}
+            terminal.done(document, f"Would {does}.")
+            return
+        now = client.configure(name, sealed=not undo, reason=reason, scope=_SYSTEM)
     state = "sealed" if now.sealed else "not sealed"
     terminal.done(now.answer, f"{now.name} is {state} in {now.scope}.")
 
@@ -107,20 +185,31 @@ def purge(
     context: typer.Context,
     name: Name,
     version: Annotated[int, typer.Argument(metavar="VERSION", min=1, help="Its number.")],
-    reason: Annotated[str, typer.Option("--reason", help="Why; kept with the skill.")],
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Why; kept with the skill.")
+    ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     scope: WriteScope = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Remove the bytes of one version for good, wherever the bucket keeps them.
 
-    For a secret that leaked. The number stays taken. The current version cannot be purged: publish
-    another one first.
+    For a secret that leaked: change the secret first. The number stays taken. The current version
+    cannot be purged: publish another one, or delete the skill, before.
+
+    Example: skillctl purge release-notes 3 --reason "A key in references/api.md"
     """
-    if not yes:
+    if not (yes or dry_run):
         # On stderr: stdout is for the answer.
         typer.confirm(f"Remove the bytes of {name} v:{version} for good?", abort=True, err=True)
     with Session.of(context).asking(as_json=as_json) as (client, terminal):
+        if dry_run:
+            page = dry_runs.place(client, terminal, name, scope)
+            dry_runs.check_purge(page, dry_runs.version(client, page, version))
+            sentence = f"Would purge {name} v:{version} in {page.scope}."
+            terminal.done({**_would(page), "version": version}, sentence)
+            return
         done = client.purge(name, version, reason=reason, scope=scope)
     if as_json:
         terminal.document(done.answer)
@@ -132,116 +221,5 @@ def purge(
         terminal.notice(f"v:{number} still has {', '.join(paths)}")
 
 
-def reconcile(context: typer.Context, as_json: AsJson = False) -> None:
-    """Compare everything in the bucket and repair what differs, as the schedule does.
-
-    Exits with 1 when something could not be repaired.
-    """
-    with Session.of(context).asking(as_json=as_json) as (client, terminal):
-        runs = list(client.reconcile())
-    if as_json:
-        terminal.document(_reconciled(runs))
-    else:
-        _tell(terminal, runs)
-    if any(run.failed for run in runs):
-        raise typer.Exit(REFUSED)
-
-
-def _tell(terminal: Terminal, runs: list[Reconciled]) -> None:
-    lines = {
-        "published": [each for run in runs for each in run.uploads],
-        "repaired": [each for run in runs for each in run.repaired],
-        "edited by hand": [each for run in runs for each in run.drift],
-        "pruned": [f"{s} v:{n}" for run in runs for s, all_ in run.pruned.items() for n in all_],
-    }
-    for what, named in lines.items():
-        for each in named:
-            terminal.say(f"{what}: {each}")
-    for each in (each for run in runs for each in run.failed):
-        terminal.failure("repair_failed", each)
-    if not any(lines.values()) and not any(run.failed for run in runs):
-        terminal.say("Everything was in step.")
-
-
-def _reconciled(runs: list[Reconciled]) -> dict[str, object]:
-    """Return the runs as one answer."""
-    pruned: dict[str, list[int]] = {}
-    for run in runs:
-        for skill, numbers in run.pruned.items():
-            pruned.setdefault(skill, []).extend(numbers)
-    return {
-        "uploads": [each for run in runs for each in run.uploads],
-        "repaired": [each for run in runs for each in run.repaired],
-        "failed": [each for run in runs for each in run.failed],
-        "drift": [each for run in runs for each in run.drift],
-        "pruned": pruned,
-    }
-
-
-@catalog.command("rebuild")
-def rebuild(
-    context: typer.Context,
-    scope: Annotated[str, typer.Argument(metavar="SCOPE", help="Like `system`.")],
-    as_json: AsJson = False,
-) -> None:
-    """Make the catalog of a scope anew from the skills themselves."""
-    with Session.of(context).asking(as_json=as_json) as (client, terminal):
-        done = client.rebuild(scope)
-    at = f"its version is {done.catalog_version}"
-    sentence = f"The catalog of {done.scope} lists {counted(done.skills, 'skill')}; {at}."
-    terminal.done(done.answer, sentence)
-
-
-def doctor(
-    context: typer.Context,
-    scope: Annotated[str | None, typer.Option(help="Only this scope.")] = None,
-    name: Annotated[
-        str | None, typer.Option(help="Only this skill, of --scope or your default scope.")
-    ] = None,
-    fix: Annotated[bool, typer.Option("--fix", help="Repair what can be.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Print every disagreement between log, .version, plain tree, settings and catalog.
-
-    One line each: code, skill, key, detail. Exits with 1 when something is left to mend.
-    """
-    runs: list[Examined] = []
-    with Session.of(context).asking(as_json=as_json) as (client, terminal):
-        for run in client.doctor(scope=scope, name=name, fix=fix):
-            runs.append(run)
-            if not as_json:
-                # As they come: a large bucket takes a while.
-                _print_findings(terminal, run)
-    left = [finding for run in runs for finding in run.findings]
-    if as_json:
-        terminal.document(_examined(runs))
-    else:
-        mended = sum(len(run.repaired) for run in runs)
-        examined = counted(sum(run.examined for run in runs), "skill")
-        terminal.notice(f"Examined {examined}: {len(left)} to mend, {mended} repaired.")
-    if left:
-        raise typer.Exit(REFUSED)
-
-
-def _print_findings(terminal: Terminal, run: Examined) -> None:
-    for finding in run.repaired:
-        terminal.notice(f"repaired {' '.join(_columns(finding))}")
-    if run.findings:
-        rows = [_columns(each) for each in run.findings]
-        terminal.table(("code", "skill", "key", "detail"), rows)
-    for finding in run.findings:
-        if finding.hint:
-            terminal.notice(f"    {finding.key}: {finding.hint}")
-
-
-def _columns(finding: Finding) -> tuple[str, ...]:
-    return finding.code, finding.skill or "-", finding.key, finding.detail
-
-
-def _examined(runs: list[Examined]) -> dict[str, object]:
-    """Return the runs as one answer."""
-    return {
-        "examined": sum(run.examined for run in runs),
-        "findings": [each for run in runs for each in run.answer["findings"]],
-        "repaired": [each for run in runs for each in run.answer.get("repaired", ())],
-    }
+def _would(page: VersionsPage) -> dict[str, object]:
+    return {"dry_run": True, "name": page.name, "scope": page.scope}

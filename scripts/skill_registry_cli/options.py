@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from skill_registry.agent.requests import NO_PRECONDITION, Precondition
+from skill_registry_cli.completing import skill_names
 from skill_registry_cli.session import Session
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The skill.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The skill.", autocompletion=skill_names)]
 
 
 def _or_of_the_program(context: typer.Context, value: bool) -> bool:

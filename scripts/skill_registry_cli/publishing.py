@@ -75,7 +75,7 @@ def push(
     that is refused is in no other's way. With `--dry-run` the registry says what a publish would.
 
     A skill goes by the name in its SKILL.md. What .gitignore and .ignore leave out stays here, as
-    do .git, node_modules, __pycache__, .DS_Store and links.
+    do .git, node_modules, `__pycache__`, .DS_Store and links.
 
     Examples: `skillctl push notes -m "Shorter"`, `skillctl push skills --dry-run`, and for what a
     merge changed `skillctl push --changed-since origin/main~1 skills`

@@ -53,7 +53,7 @@ Allow = Annotated[
         metavar="HOST",
         envvar="SKILL_REGISTRY_VENDOR_HOSTS",
         help="Take sources from this host too, a GitHub Enterprise Server; repeat it for several."
-        " The word `file` allows repositories of this machine.",
+        ' The word "file" allows repositories of this machine.',
     ),
 ]
 _SKILLS = Path("skills")
@@ -79,11 +79,14 @@ def sync_skills(
 ) -> None:
     """Bring every vendored skill to the commit that its source's ref names now.
 
-    Pins the commits in the manifest, writes the upstream's files byte for byte, adds agents, source
-    and provenance to each SKILL.md, and checks the tree. All of it happens, or nothing.
+    It writes the commits into the manifest and the upstream's files byte for
+    byte, adds agents, source and provenance to each SKILL.md, and checks the
+    tree. All of it happens, or nothing.
 
-    A token in GITHUB_TOKEN is shown to GitHub alone, one in GH_ENTERPRISE_TOKEN to the hosts of
-    --allow. HTTPS_PROXY is honoured.
+    A token in GITHUB_TOKEN is shown to GitHub alone, one in
+    GH_ENTERPRISE_TOKEN to the hosts of --allow. HTTPS_PROXY is honoured.
+
+    Example: skillctl vendor sync --dry-run
     """
     terminal = Session.of(context).terminal(as_json=as_json)
     hosts, options = allowed(allow), SyncOptions(pinned, prune, dry_run)
@@ -103,8 +106,11 @@ def check(
 ) -> None:
     """Check, without a network, that the skills are what the manifest says.
 
-    One line a problem: edited, missing and additional files, other agents, other commits,
-    directories that no entry has, links. Exits with 1 where there is one.
+    One line a problem: edited, missing and additional files, other agents,
+    other commits, directories that no entry has, links. Exits with 1 where
+    there is one.
+
+    Example: skillctl vendor check --dir third-party
     """
     terminal = Session.of(context).terminal(as_json=as_json)
     with _refusing(terminal):
@@ -127,9 +133,12 @@ def status(
 ) -> None:
     """Compare the manifest, the tree and the registry in one table.
 
-    The tree is `ok`, `edited`, `behind` the pinned commit, or `missing`; the registry has the
-    `same` files, `differs`, is `behind` the pinned commit, or `missing`. A skill of your sources
-    that only the registry has is `unlisted`. Exits with 1 where something is to be done.
+    The tree is ok, edited, behind the pinned commit, or missing. The registry
+    has the same files, differs, is behind the pinned commit, or the skill is
+    missing there. A skill of your sources that only the registry has is
+    unlisted. Exits with 1 where something is to be done.
+
+    Example: skillctl vendor status --scope team-blue
     """
     terminal = Session.of(context).terminal(as_json=as_json)
     with _refusing(terminal):

@@ -158,8 +158,9 @@ def test_the_python_example_works(server: ServerProcess, checkout: Path) -> None
 
 def yaml_block(word: str) -> str:
     """Return the YAML of the README that has a word in it."""
-    (found,) = (text for kind, text in BLOCKS if kind == "yaml" and word in text)
-    return found
+    found: list[str] = [text for kind, text in BLOCKS if kind == "yaml" and word in text]
+    assert len(found) == 1
+    return found[0]
 
 
 def test_the_manifest_in_the_readme_is_one() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,9 +58,9 @@ def directories(corpus: Path | None, tmp_path_factory: pytest.TempPathFactory) -
         for skill_md in sorted(each.rglob("SKILL.md")):
             mapping = read_document(skill_md.read_bytes(), tolerant=True).mapping or {}
             name, description = mapping.get("name"), mapping.get("description")
-            slug = isinstance(name, str) and name.replace("-", "a").isalnum() and name.islower()
-            if slug and isinstance(description, str) and description.strip():
-                found.setdefault(str(name), skill_md.parent)
+            if isinstance(name, str) and isinstance(description, str) and description.strip():
+                if re.fullmatch("[a-z0-9][a-z0-9-]*", name):
+                    found.setdefault(name, skill_md.parent)
     return found
 
 
@@ -164,7 +165,7 @@ def test_what_is_synced_published_and_pulled_is_the_same_to_the_byte(
     assert pushed.returncode == 1 and "refused" not in sound
     names = sorted(sound)
     pulled = skillctl(
-        *("pull", *names, "--scope", scope, "--to", tmp_path), cwd=tmp_path, url=server.url
+        "pull", *names, "--scope", scope, "--to", tmp_path, cwd=tmp_path, url=server.url
     )
     assert pulled.returncode == 0, pulled.stderr
     for name in names:

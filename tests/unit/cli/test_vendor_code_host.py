@@ -17,7 +17,7 @@ from skill_registry_cli.vendor import tokens
 from skill_registry_cli.vendoring.repositories import AllowedHosts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 TOKEN = "made-up-token-of-a-test"
@@ -221,7 +221,7 @@ def test_an_archive_with_a_path_that_leads_out_is_refused_whole(
     ],
 )
 def test_an_archive_that_is_damaged_or_of_another_commit_is_refused(
-    skills: Path, host: CodeHost, capsysbinary: Capture, transform: object
+    skills: Path, host: CodeHost, capsysbinary: Capture, transform: Callable[[bytes], bytes]
 ) -> None:
     host.faults.append(Fault("legacy.zip", transform=transform))
     assert refused(skills, host, capsysbinary)[0] == "archive_invalid"
