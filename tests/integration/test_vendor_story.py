@@ -57,10 +57,11 @@ def directories(corpus: Path | None, tmp_path_factory: pytest.TempPathFactory) -
     for each in (root, PROJECT / "skills", *([corpus] if corpus else [])):
         for skill_md in sorted(each.rglob("SKILL.md")):
             mapping = read_document(skill_md.read_bytes(), tolerant=True).mapping or {}
-            name, description = mapping.get("name"), mapping.get("description")
-            if isinstance(name, str) and isinstance(description, str) and description.strip():
-                if re.fullmatch("[a-z0-9][a-z0-9-]*", name):
-                    found.setdefault(name, skill_md.parent)
+            stated, description = mapping.get("name"), mapping.get("description")
+            if not isinstance(stated, str) or not isinstance(description, str):
+                continue
+            if description.strip() and re.fullmatch("[a-z0-9][a-z0-9-]*", stated):
+                found.setdefault(stated, skill_md.parent)
     return found
 
 

@@ -6,6 +6,7 @@ once. So whatever goes wrong, tree and manifest are as they were.
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -193,9 +194,10 @@ def _take(
 ) -> None:
     """Render one skill from its upstream; what is wrong with it is noted."""
     there = read(run.tree, entry.name) if entry.name in present else None
-    if there is not None and not _is_ours(there, run):
-        message = f"{entry.name}/ is there and was not made by a sync, which would replace it."
-        hint = "Remove the directory, or make the entry `local: true`."
+    taken = os.path.lexists(run.tree / entry.name)
+    if taken and (there is None or not _is_ours(there, run)):
+        message = f"{entry.name} is there and was not made by a sync, which would replace it."
+        hint = "Remove it, or make the entry `local: true`."
         run.refused.append(problem("not_vendored", message, file=entry.name, hint=hint))
         return
     try:
@@ -244,7 +246,7 @@ def _change(run: _Sync, removed: tuple[str, ...]) -> Change:
         texts[MANIFEST] = run.manifest.text.encode()
     if (vendored or run.lock) and lock != _bytes_of(run.tree / LOCK):
         texts[LOCK] = lock
-    return Change(run.files, removed, texts)
+    return Change(run.files, removed, texts, read={MANIFEST: run.before.text.encode()})
 
 
 def _bytes_of(path: Path) -> bytes | None:
