@@ -174,7 +174,8 @@ def _check(name: str, files: tuple[SkillFile, ...]) -> None:
     """
     found = tuple(check_skill_name(name))
     if has_errors(found):
-        raise SkillInvalid(f"{shown(name)} cannot be the name of a skill.", found)
+        elsewhere = " Say where it is to lie with --in." if "/" in name else ""
+        raise SkillInvalid(f"{shown(name)} cannot be the name of a skill.{elsewhere}", found)
     report = check_contents(ArchiveContents(files), name=name)
     if not report.ok:
         raise SkillInvalid(f"`{name}` would break rules; nothing was written.", report.diagnostics)

@@ -83,10 +83,22 @@ def wheel(environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, environment: Path) -> Path:
-    """Install the toolkit and the command line, and nothing else."""
-    installed = run(environment / "bin" / "pip", "install", "-q", f"{wheel}[agent,cli]")
+    """Install the toolkit, and nothing else."""
+    installed = run(environment / "bin" / "pip", "install", "-q", f"{wheel}[agent]")
     assert installed.returncode == 0, installed.stderr
     return environment / "bin" / "python"
+
+
+@pytest.fixture(scope="module")
+def skillctl(wheel: Path, environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the command line, in an environment of its own."""
+    folder = tmp_path_factory.mktemp("skillctl")
+    made = run(sys.executable, "-m", "venv", "--without-pip", folder)
+    assert made.returncode == 0, made.stderr
+    pip = environment / "bin" / "pip"
+    installed = run(pip, "--python", folder, "install", "-q", f"{wheel}[cli]")
+    assert installed.returncode == 0, installed.stderr
+    return folder / "bin" / "skillctl"
 
 
 def test_importing_the_toolkit_brings_neither_aws_nor_the_service_nor_a_framework(
@@ -106,10 +118,16 @@ def test_an_agent_uses_its_skills_from_there(python: Path, tmp_path: Path) -> No
     assert done.stdout == "True Say hello.\n", done.stderr
 
 
-def test_the_command_line_answers_from_there(python: Path) -> None:
-    done = run(python.parent / "skillctl", "--help", NO_COLOR="1")
-    assert done.returncode == 0, done.stderr
-    assert "push" in done.stdout
+def test_the_command_line_answers_from_there(skillctl: Path, tmp_path: Path) -> None:
+    lines = {
+        "--help": "push",
+        f"new one --in {tmp_path}": "one",
+        f"validate {tmp_path}/one": "one",
+    }
+    for line, said in lines.items():
+        done = run(skillctl, *line.split(), NO_COLOR="1", HOME=str(tmp_path))
+        assert done.returncode == 0, done.stderr
+        assert said in done.stdout
 
 
 def test_what_is_missing_is_named_with_its_extra(python: Path) -> None:

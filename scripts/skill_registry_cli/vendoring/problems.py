@@ -64,6 +64,7 @@ VENDORING: Mapping[str, str] = {
     # A sync
     "sync_running": "Another sync is at work on this tree.",
     "tree_unwritable": "The tree cannot be written; it is as before.",
+    "edited_meanwhile": "Somebody edited the manifest during a sync, which therefore did nothing.",
     "not_vendored": "A sync would replace a directory that no sync has made.",
 }
 

@@ -138,8 +138,8 @@ def apply(tree: Path, folder: int, change: Change) -> None:
         change: What is to be done.
 
     Raises:
-        VendoringRefused: ``tree_unwritable``; the tree is as before. ``sync_interrupted``: it could
-            not even be put back; the next sync does so first.
+        VendoringRefused: ``tree_unwritable`` or ``edited_meanwhile``; the tree is as before.
+            ``sync_interrupted``: it could not even be put back; the next sync does so first.
     """
     work = _WORK + secrets.token_hex(8)
     with _signals_held() as came, _telling(tree):
@@ -172,7 +172,7 @@ def _stage(staged: int, folder: int, change: Change, came: Sequence[int]) -> Non
             before = _text(folder, name)
             if name in change.read and (before is None or before[0] != change.read[name]):
                 message = f"{name} was edited while the sync was at work. Run it again."
-                raise VendoringRefused(message, code="tree_unwritable")
+                raise VendoringRefused(message, code="edited_meanwhile")
             if before is not None:
                 _write(old, name, *before)
             _write(new, name, data, before[1] if before is not None else 0o644)

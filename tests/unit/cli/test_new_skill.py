@@ -117,6 +117,12 @@ def test_a_bad_name_is_refused_with_its_diagnostics_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_path_for_a_name_is_told_where_a_path_goes(tmp_path: Path, capsysbinary: Capture) -> None:
+    run = Run(capsysbinary, "new", "skills/notes", "--in", tmp_path)
+    assert "Say where it is to lie with --in." in run.err
+    assert "--in" not in Run(capsysbinary, "new", "No Tes", "--in", tmp_path).err
+
+
 def test_a_bad_name_comes_with_a_better_one(tmp_path: Path, capsysbinary: Capture) -> None:
     run = Run(capsysbinary, "new", "Release Notes", "--in", tmp_path)
     assert "hint: Use release-notes." in run.err

@@ -266,8 +266,9 @@ class _Editing(LocalRepositories):
 
 def test_an_edit_of_the_manifest_during_a_sync_is_kept(root: Path) -> None:
     before = tree(root)
-    with pytest.raises(VendoringRefused, match="was edited while the sync was at work"):
+    with pytest.raises(VendoringRefused, match="was edited while the sync was at work") as refused:
         _sync(root, _Editing(root / "manifest.yaml"))
+    assert refused.value.code == "edited_meanwhile"
     assert tree(root) == {**before, "manifest.yaml": before["manifest.yaml"] + b"# edited\n"}
     assert _sync(root).problems == ()
 
