@@ -135,8 +135,9 @@ def status(
 
     The tree is ok, edited, behind the pinned commit, or missing. The registry
     has the same files, differs, is behind the pinned commit, or the skill is
-    missing there. A skill of your sources that only the registry has is
-    unlisted. Exits with 1 where something is to be done.
+    missing there. Unlisted is a directory that the manifest does not have,
+    and a skill of your sources that only the registry has. Exits with 1 where
+    something is to be done.
 
     Example: skillctl vendor status --scope team-blue
     """
@@ -147,7 +148,7 @@ def status(
         query = SkillQuery(scopes=(scope,) if scope else ())
         pages = client.list_pages(limit=500, query=query)
         listing = [each for page in pages for each in page.skills]
-        names = [entry.name for entry in found.manifest.entries]
+        names = found.names
 
         def look(name: str) -> View | None:
             try:

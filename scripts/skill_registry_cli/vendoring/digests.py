@@ -2,7 +2,7 @@
 
 ``bodySha256`` is that of seed 2: over the body of SKILL.md without margins, so that a line end more
 or less is no drift. ``filesSha256`` is over all files, by path, mode and digest; there SKILL.md
-counts as what its upstream said, frontmatter and body, without what a sync writes into it.
+counts as its upstream's frontmatter, which what a sync writes is no part of, and the body's digest.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Keys of the frontmatter that are ours in a vendored skill.
 OURS = ("agents", "source", "upstream")
+# What the last of them has.
+UPSTREAM = ("repo", "commit", "path", "bodySha256", "filesSha256")
 # What JavaScript's trim takes away, in which seed 2 is written; Python's strip takes others.
 _MARGIN = (
     "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -65,10 +67,26 @@ def digests(files: Iterable[SkillFile]) -> Digests:
     for file in files:
         counted = file.data
         if file.path == SKILL_MD:
-            text = body_of(file.data).strip(_MARGIN).encode()
-            body, counted = _hex(text), upstream_block(file.data) + b"---\n" + text
+            body = _hex(body_of(file.data).strip(_MARGIN).encode())
+            counted = _with_body(file.data, body)
         found[file.path] = Fingerprint(file.mode, _hex(counted))
     return Digests(found, body)
+
+
+def has_frontmatter_of(skill_md: bytes, upstream: Fingerprint, body: str) -> bool:
+    """Tell whether the frontmatter is the upstream's, whatever became of the body.
+
+    Args:
+        skill_md: The bytes of a file.
+        upstream: What its upstream's fingerprint is.
+        body: The digest of its upstream's body.
+    """
+    return _hex(_with_body(skill_md, body)) == upstream.sha256
+
+
+def _with_body(skill_md: bytes, body: str) -> bytes:
+    """Return what is digested of a SKILL.md; by parts, so that one can be told from the other."""
+    return upstream_block(skill_md) + b"---\n" + body.encode()
 
 
 def upstream_block(skill_md: bytes) -> bytes:

@@ -41,12 +41,14 @@ class Source:
         key: What the manifest calls it.
         ref: The branch, tag or commit that a sync follows.
         commit: The commit that the tree is of; None until a sync has pinned one.
+        position: Line and column of what it says.
     """
 
     key: str
     repository: Repository
     ref: str
     commit: str | None
+    position: tuple[int, int] = (1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ def _sources(
             hint = "Leave it out: a sync pins it."
             reader.refuse("commit_invalid", message, parts["commit"], f"sources.{key}.commit", hint)
         if repository is not None and ref:
-            read[key] = Source(key, repository, ref, commit or None)
+            read[key] = Source(key, repository, ref, commit or None, reader.position(value))
     # A source with a fault is declared all the same: its skills are not to blame.
     for key in reader.keys(node):
         read.setdefault(key, Source(key, _NOWHERE, "", None))

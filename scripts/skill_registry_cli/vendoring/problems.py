@@ -39,6 +39,7 @@ VENDORING: Mapping[str, str] = {
     "path_not_found": "The repository has no skill at the path.",
     "skill_renamed": "The skill at the path has another name than the manifest says.",
     "skill_unusable": "The upstream's SKILL.md or one of its paths cannot be taken over.",
+    "not_publishable": "A publish would refuse the skill as its upstream wrote it.",
     "link_left_out": "The upstream has a link there, which is not followed.",
     "licence_missing": "Neither the skill nor its repository has a licence file.",
     "attributes_change_files": "The upstream's .gitattributes change what its archives hold.",
@@ -55,6 +56,7 @@ VENDORING: Mapping[str, str] = {
     "body_edited": "The body of a vendored SKILL.md is not its upstream's.",
     "frontmatter_edited": "The frontmatter of a vendored SKILL.md was edited.",
     "file_changed": "A file of a vendored skill is not its upstream's.",
+    "line_ends_changed": "Files of a vendored skill differ from their upstream's in line ends.",
     "file_missing": "A vendored skill lacks a file that its upstream has.",
     "file_extra": "A vendored skill has a file that its upstream does not have.",
     "files_differ": "The files of a vendored skill are not those that its digest is of.",
@@ -85,6 +87,18 @@ class VendoringRefused(RegistryError):
             code = diagnostics[0].code
         super().__init__(message, code=code)
         self.diagnostics = tuple(diagnostics)
+
+
+class SyncInterrupted(KeyboardInterrupt):
+    """A user or the system ended a sync.
+
+    Args:
+        written: Whether that came after everything was written; else the tree is as before.
+    """
+
+    def __init__(self, *, written: bool) -> None:
+        super().__init__()
+        self.written = written
 
 
 def problem(

@@ -15,7 +15,13 @@ from skill_registry.spec.fences import split
 from skill_registry.spec.frontmatter import read_document
 from skill_registry.spec.model import SKILL_MD
 from skill_registry.spec.text import shown
-from skill_registry_cli.vendoring.digests import OURS, digest_of_files, digests, upstream_block
+from skill_registry_cli.vendoring.digests import (
+    OURS,
+    UPSTREAM,
+    digest_of_files,
+    digests,
+    upstream_block,
+)
 from skill_registry_cli.vendoring.problems import VendoringRefused, problem
 
 if TYPE_CHECKING:
@@ -64,18 +70,18 @@ def rendered(entry: Entry, source: Source, files: Sequence[SkillFile]) -> tuple[
 
 def _ours(entry: Entry, source: Source, body: str, all_files: str) -> list[str]:
     commit = source.commit or ""
-    members = {
-        "repo": _scalar(source.repository.url),
-        "commit": json.dumps(commit),
-        "path": json.dumps(entry.skill_md, ensure_ascii=False),
-        "bodySha256": json.dumps(body),
-        "filesSha256": json.dumps(all_files),
-    }
+    values = (
+        _scalar(source.repository.url),
+        json.dumps(commit),
+        json.dumps(entry.skill_md, ensure_ascii=False),
+        json.dumps(body),
+        json.dumps(all_files),
+    )
     return [
         f"agents: [{', '.join(_scalar(agent) for agent in entry.agents)}]",
         f"source: {_scalar(source.repository.page(commit, entry.skill_md))}",
         "upstream:",
-        *(f"  {key}: {value}" for key, value in members.items()),
+        *(f"  {key}: {value}" for key, value in zip(UPSTREAM, values, strict=True)),
     ]
 
 

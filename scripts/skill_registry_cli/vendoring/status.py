@@ -11,8 +11,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from skill_registry.errors import SkillInvalid
+from skill_registry.spec.model import has_errors
+from skill_registry.spec.names import check_skill_name
 from skill_registry_cli.local_copies import by_path, differences, listed, would_push
-from skill_registry_cli.vendoring.checking import check_skill
+from skill_registry_cli.vendoring.drift import check_skill
 from skill_registry_cli.vendoring.local import directories, read
 from skill_registry_cli.vendoring.lock import LOCK, read_lock
 from skill_registry_cli.vendoring.manifest import MANIFEST, load
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skill_registry.agent.answers import ListedSkill, Version, View
-    from skill_registry_cli.vendoring.manifest import Entry, Manifest
+    from skill_registry_cli.vendoring.manifest import Manifest
     from skill_registry_cli.vendoring.repositories import AllowedHosts
 
 
@@ -43,6 +45,7 @@ class RegistryState(StrEnum):
     DIFFERS = "differs"
     BEHIND = "behind"
     MISSING = "missing"
+    UNLISTED = "unlisted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +77,20 @@ class SkillStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A manifest and its tree, before the registry is looked at."""
+    """A manifest and its tree, before the registry is looked at.
+
+    Attributes:
+        states: Of each skill of the manifest, then of each directory that it does not list.
+    """
 
     tree: Path
     manifest: Manifest
     states: Mapping[str, TreeState]
+
+    @property
+    def names(self) -> list[str]:
+        """The skills that the registry can be asked for."""
+        return [name for name in self.states if not has_errors(check_skill_name(name))]
 
     def rows(
         self, views: Mapping[str, View | None], listing: Iterable[ListedSkill] = ()
@@ -86,29 +98,29 @@ class Status:
         """Compare with the registry.
 
         Args:
-            views: What the registry has of each skill of the manifest, None where nothing.
-            listing: All that it has, for skills of our sources that the manifest does not have.
+            views: What the registry has of each of ``names``, None where nothing.
+            listing: All that it has, for skills of our sources that are nowhere here.
         """
-        rows = [self._row(entry, views.get(entry.name)) for entry in self.manifest.entries]
+        rows = [self._row(name, views.get(name)) for name in self.states]
         return rows + [self._stray(skill) for skill in listing if self._is_stray(skill)]
 
-    def _row(self, entry: Entry, view: View | None) -> SkillStatus:
-        source = self.manifest.sources.get(entry.source or "")
-        pinned = source.commit if source is not None else None
-        tree = self.states[entry.name]
+    def _row(self, name: str, view: View | None) -> SkillStatus:
+        entry, tree = self.manifest.entry(name), self.states[name]
+        key = entry.source if entry is not None else None
+        pinned = self.manifest.sources[key].commit if key is not None else None
         if view is None:
-            return SkillStatus(entry.name, entry.source, pinned, tree, RegistryState.MISSING)
+            return SkillStatus(name, key, pinned, tree, RegistryState.MISSING)
         upstream = view.metadata.get("upstream")
         deployed = upstream.get("commit") if isinstance(upstream, dict) else None
         state = RegistryState.SAME
-        if tree is TreeState.MISSING or self._differs(entry.name, view):
+        if tree is TreeState.MISSING or self._differs(name, view):
             other = pinned is not None and deployed != pinned
             state = RegistryState.BEHIND if other else RegistryState.DIFFERS
-        return SkillStatus(
-            entry.name, entry.source, pinned, tree, state, view.version, view.scope, deployed
-        )
+        return SkillStatus(name, key, pinned, tree, state, view.version, view.scope, deployed)
 
     def _differs(self, name: str, view: View) -> bool:
+        if (self.tree / name).is_symlink():
+            return True
         try:
             here = listed(would_push(self.tree / name).files)
         except SkillInvalid:
@@ -120,19 +132,13 @@ class Status:
         upstream = skill.answer.get("upstream")
         repo = upstream.get("repo") if isinstance(upstream, dict) else None
         ours = {source.repository.url for source in self.manifest.sources.values()}
-        return repo in ours and self.manifest.entry(skill.name) is None
+        return repo in ours and skill.name not in self.states
 
     def _stray(self, skill: ListedSkill) -> SkillStatus:
         commit = skill.answer["upstream"].get("commit")
+        tree, registry = TreeState.MISSING, RegistryState.UNLISTED
         return SkillStatus(
-            skill.name,
-            None,
-            None,
-            TreeState.UNLISTED,
-            RegistryState.DIFFERS,
-            skill.version,
-            skill.scope,
-            commit,
+            skill.name, None, None, tree, registry, skill.version, skill.scope, commit
         )
 
 
@@ -144,7 +150,7 @@ def status(tree: Path, hosts: AllowedHosts) -> Status:
         OSError: The tree cannot be read.
     """
     manifest, lock = load(tree / MANIFEST, hosts), read_lock(tree / LOCK)
-    present = frozenset(directories(tree))
+    present = directories(tree)
     states: dict[str, TreeState] = {}
     for entry in manifest.entries:
         if entry.name not in present:
@@ -155,4 +161,6 @@ def status(tree: Path, hosts: AllowedHosts) -> Status:
             states[entry.name] = TreeState.BEHIND if found else TreeState.OK
         else:
             states[entry.name] = TreeState.EDITED
+    for name in present:
+        states.setdefault(name, TreeState.UNLISTED)
     return Status(tree, manifest, states)

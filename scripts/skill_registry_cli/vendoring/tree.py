@@ -25,7 +25,7 @@ from skill_registry.agent import clamped
 from skill_registry_cli.vendoring.problems import VendoringRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from skill_registry.spec.model import SkillFile
@@ -80,14 +80,18 @@ class _Plan:
 
 
 @contextmanager
-def locked(tree: Path) -> Iterator[int]:
+def locked(tree: Path, *, untouched: bool = False) -> Iterator[int]:
     """Hold a tree against other syncs, and put back what a killed one left.
 
     Yields the open directory.
 
+    Args:
+        tree: The directory.
+        untouched: Put nothing back; refuse instead.
+
     Raises:
         VendoringRefused: ``sync_running``, ``tree_unwritable``, ``manifest_missing`` where there is
-            no tree, or ``sync_interrupted`` where what a killed sync left cannot be put back.
+            no tree, or ``sync_interrupted`` where what a killed sync left is not put back.
     """
     if not clamped.SUPPORTED:
         message = "This system cannot rename below open directories, which a sync needs."
@@ -101,6 +105,9 @@ def locked(tree: Path) -> Iterator[int]:
                 raise VendoringRefused(message, code="manifest_missing") from absent
             _lock(folder, tree)
             left = unfinished(tree)
+        if left and untouched:
+            message = f"A sync of {tree} was killed and left {left[0]}; the next one puts it back."
+            raise VendoringRefused(message, code="sync_interrupted")
         for name in left:
             _undo(tree, folder, name)
         yield folder
@@ -117,6 +124,18 @@ def _lock(folder: int, tree: Path) -> None:
         raise VendoringRefused(message, code="sync_running") from held
 
 
+def being_synced(tree: Path) -> bool:
+    """Tell whether a sync is at work there just now."""
+    try:
+        with clamped.opened(str(tree)) as folder:
+            _lock(folder, tree)
+    except VendoringRefused:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def unfinished(tree: Path) -> list[str]:
     """Return the names of the directories that killed syncs left behind."""
     with os.scandir(tree) as entries:
@@ -127,7 +146,7 @@ def unfinished(tree: Path) -> list[str]:
         )
 
 
-def apply(tree: Path, folder: int, change: Change) -> None:
+def apply(tree: Path, folder: int, change: Change, done: Callable[[], None] = lambda: None) -> None:
     """Do all of a change, or nothing of it.
 
     A signal that ends the process is delivered when the tree is as before, or the change is done.
@@ -136,6 +155,7 @@ def apply(tree: Path, folder: int, change: Change) -> None:
         tree: The directory, for messages.
         folder: The same, as ``locked`` opened it.
         change: What is to be done.
+        done: Called when it is done, before a signal is delivered.
 
     Raises:
         VendoringRefused: ``tree_unwritable`` or ``edited_meanwhile``; the tree is as before.
@@ -151,6 +171,7 @@ def apply(tree: Path, folder: int, change: Change) -> None:
         except BaseException:
             _undo(tree, folder, work)
             raise
+        done()
         _clear(folder, work)
 
 

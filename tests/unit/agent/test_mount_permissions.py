@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 import fcntl
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from mounts import expected, files, left_over, tree
+from unprivileged import directory_of_nobody
 
 from skill_registry.agent.mount import CopyFailed, Mount, MountChanged
 
-NOBODY = 65_534
 # The mount imports it when it needs it, which nobody may not be allowed to.
 assert fcntl.LOCK_EX
 
 
 @pytest.fixture
 def workspace() -> Iterator[Path]:
-    """A directory of a user who is not root, whose rights the test has for a while."""
-    directory = Path(tempfile.mkdtemp())
-    is_root = os.geteuid() == 0
-    if is_root:
-        os.chown(directory, NOBODY, -1)
-        os.seteuid(NOBODY)
-    try:
+    with directory_of_nobody() as directory:
         yield directory
-    finally:
-        if is_root:
-            os.seteuid(0)
-        for path in [directory, *directory.rglob("*")]:
-            if not path.is_symlink():
-                path.chmod(0o700)
-        shutil.rmtree(directory)
 
 
 def test_a_read_only_workspace_is_told_as_such(workspace: Path) -> None:

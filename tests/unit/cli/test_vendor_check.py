@@ -60,7 +60,7 @@ def test_a_directory_without_an_entry_is_one_problem(tree: Tree) -> None:
     (tree.root / "empty").mkdir()
     (tree.root / ".git").mkdir()
     assert files(tree) == [
-        ("skill_unlisted", "empty/SKILL.md"),
+        ("skill_unlisted", "empty"),
         ("skill_unlisted", "stray/SKILL.md"),
     ]
 
@@ -77,9 +77,10 @@ def test_another_commit_than_the_pinned_one_is_one_problem_a_skill(tree: Tree) -
     assert codes(tree) == ["commit_differs", "commit_differs"]
 
 
-def test_a_source_without_a_commit_is_told_for_each_of_its_skills(tree: Tree) -> None:
+def test_a_source_without_a_commit_is_one_problem_at_its_line(tree: Tree) -> None:
     edit(tree.root / "manifest.yaml", f"    commit: {COMMIT}\n".encode(), b"")
-    assert codes(tree) == ["source_unpinned", "source_unpinned"]
+    [found] = tree.check()
+    assert (found.code, found.file, found.line) == ("source_unpinned", "manifest.yaml", 3)
 
 
 @pytest.mark.parametrize("more", [b"more\n", b"\r\n\r\nmore"])
@@ -141,10 +142,12 @@ def test_an_edited_origin_is_one_problem(tree: Tree, old: bytes, new: bytes, fie
 def test_an_edited_digest_is_noticed(tree: Tree) -> None:
     digest = tree.body_digest("alpha").encode()
     edit(tree.root / "alpha/SKILL.md", digest, b"0" * 64)
-    assert codes(tree) == ["body_edited"]
+    [found] = tree.check()
+    assert (found.code, found.field, found.line) == ("upstream_differs", "upstream.bodySha256", 10)
     edit(tree.root / "alpha/SKILL.md", b"0" * 64, digest)
     edit(tree.root / "beta/SKILL.md", tree.files_digest("beta").encode(), b"0" * 64)
-    assert codes(tree) == ["lock_invalid"]
+    [found] = tree.check()
+    assert (found.code, found.field) == ("upstream_differs", "upstream.filesSha256")
 
 
 def test_a_partial_upstream_block_is_one_problem(tree: Tree) -> None:
@@ -229,7 +232,8 @@ def test_a_lock_of_other_skills_is_a_problem(tree: Tree) -> None:
 def test_a_lock_that_was_edited_along_with_a_file_is_noticed(tree: Tree) -> None:
     tree.relock("alpha", {"references/a.md": b"two\n"})
     (tree.root / "alpha/references/a.md").write_bytes(b"two\n")
-    assert codes(tree) == ["lock_invalid"]
+    [found] = tree.check()
+    assert (found.code, found.field) == ("upstream_differs", "upstream.filesSha256")
 
 
 def test_the_work_of_a_killed_sync_is_a_problem(tree: Tree) -> None:
@@ -254,7 +258,7 @@ def test_a_check_prints_one_line_a_problem_from_where_the_user_stands(
     assert (run.code, run.out) == (1, "vendor check: 2 problems\n")
     assert [line for line in run.err.splitlines() if "hint" not in line] == [
         "skills/alpha/more: error file_extra: Its upstream has no such file.",
-        "skills/manifest.yaml:11:5: error skill_missing: The manifest lists beta, and beta/ is not"
+        "skills/manifest.yaml:11:5: error skill_missing: The manifest lists beta, and beta is not"
         " there.",
     ]
     document = Run(capsysbinary, "vendor", "check", "--json").document()

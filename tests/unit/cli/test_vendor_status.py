@@ -95,12 +95,30 @@ def test_a_registry_whose_files_differ_is_told_whatever_its_upstream_block_says(
     assert (code, rows["alpha"][2:5]) == (1, ["ok", "differs", "2"])
 
 
+def test_a_directory_that_the_manifest_does_not_list_is_unlisted(
+    tree: Tree, capsysbinary: Capture
+) -> None:
+    tree.forget("beta")
+    (tree.root / "hand made").mkdir()
+    (tree.root / "own").rename(tree.root / "elsewhere")
+    (tree.root / "own").symlink_to("elsewhere")
+    manifest = tree.root / "manifest.yaml"
+    lines = manifest.read_text().splitlines(keepends=True)
+    manifest.write_text("".join(line for line in lines if "name: own" not in line))
+    code, rows = status(tree, capsysbinary)
+    assert code == 1
+    assert rows["beta"] == ["-", "-", "unlisted", "same", "1", COMMIT[:12]]
+    assert rows["hand made"] == ["-", "-", "unlisted", "missing", "-", "-"]
+    assert rows["own"] == ["-", "-", "unlisted", "differs", "1", "-"]
+
+
 def test_a_skill_of_our_sources_that_only_the_registry_has_is_unlisted(
     tree: Tree, capsysbinary: Capture
 ) -> None:
     tree.forget("beta")
+    shutil.rmtree(tree.root / "beta")
     code, rows = status(tree, capsysbinary)
-    assert (code, rows["beta"]) == (1, ["-", "-", "unlisted", "differs", "1", COMMIT[:12]])
+    assert (code, rows["beta"]) == (1, ["-", "-", "missing", "unlisted", "1", COMMIT[:12]])
 
 
 def test_a_scope_is_looked_at_alone(tree: Tree, capsysbinary: Capture) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from errno import EACCES, EIO, ENOSPC
@@ -15,13 +14,13 @@ import pytest
 from mounts import tree
 from torn_trees import AFTER, BEFORE, CHANGE, System, change, leave_unfinished, plant, recover, room
 from torn_trees import visible as seen
+from unprivileged import directory_of_nobody
 
 from skill_registry.spec.model import SkillFile
 from skill_registry_cli.vendoring.problems import VendoringRefused
 from skill_registry_cli.vendoring.tree import Change, locked, unfinished
 
 MOST_CALLS = 600
-NOBODY = 65_534
 # Imported when it is needed, which nobody may not be allowed to.
 assert fcntl.LOCK_EX
 
@@ -325,21 +324,8 @@ def test_a_tree_that_is_not_there_is_told_as_such(tmp_path: Path) -> None:
 
 @pytest.fixture
 def theirs() -> Iterator[Path]:
-    """A tree of a user who is not root, whose rights the test has for a while."""
-    directory = Path(tempfile.mkdtemp())
-    is_root = os.geteuid() == 0
-    if is_root:
-        os.chown(directory, NOBODY, -1)
-        os.seteuid(NOBODY)
-    try:
+    with directory_of_nobody() as directory:
         yield plant(directory / "skills")
-    finally:
-        if is_root:
-            os.seteuid(0)
-        for path in [directory, *directory.rglob("*")]:
-            if not path.is_symlink():
-                path.chmod(0o700)
-        shutil.rmtree(directory)
 
 
 @pytest.mark.parametrize("place", [".", "changed", "removed"])
@@ -390,3 +376,15 @@ def test_no_change_of_a_tree_leaves_an_open_file(tmp_path: Path) -> None:
     assert len(list(Path("/dev/fd").iterdir())) == before
     assert tree(root) == AFTER
     assert bool(CHANGE) and not Change()
+
+
+def test_what_must_not_be_touched_is_not_put_back_either(tmp_path: Path) -> None:
+    root = plant(tmp_path / "skills")
+    leave_unfinished(root, renames=4)
+    before = tree(root)
+    with pytest.raises(VendoringRefused) as refused, locked(root, untouched=True):
+        pass
+    assert refused.value.code == "sync_interrupted"
+    assert tree(root) == before
+    recover(root)
+    assert tree(root) == BEFORE
