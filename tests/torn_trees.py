@@ -14,6 +14,7 @@ from mounts import Watched, tree
 
 from skill_registry.agent import clamped
 from skill_registry.spec.model import SkillFile
+from skill_registry_cli.vendoring import plan as planning
 from skill_registry_cli.vendoring import tree as changing
 from skill_registry_cli.vendoring.tree import Change, apply, locked, unfinished
 
@@ -56,7 +57,7 @@ class System(Watched):
     """The module ``os`` as a change of a tree sees it."""
 
     def install(self, patch: pytest.MonkeyPatch) -> None:
-        for module in (clamped, changing):
+        for module in (clamped, changing, planning):
             patch.setattr(module, "os", self)
 
     def __getattr__(self, name: str) -> object:
@@ -127,7 +128,7 @@ def leave_unfinished(root: Path, what: Change = CHANGE, renames: int = 4) -> str
 
     # Not by pytest's patch, so that it can be used in the middle of a test.
     system = System(around)
-    modules = (clamped, changing)
+    modules = (clamped, changing, planning)
     for module in modules:
         module.os = system  # type: ignore[attr-defined]
     try:

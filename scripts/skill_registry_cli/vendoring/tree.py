@@ -14,14 +14,23 @@ import os
 import re
 import secrets
 import signal
-import stat
 import threading
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from errno import EINVAL, ENOTSUP
 from typing import TYPE_CHECKING, Any
 
 from skill_registry.agent import clamped
+from skill_registry_cli.vendoring.plan import (
+    NEW,
+    OLD,
+    PLAN,
+    Plan,
+    Text,
+    flush,
+    read_plan,
+    recover,
+    text_of,
+)
 from skill_registry_cli.vendoring.problems import VendoringRefused
 
 if TYPE_CHECKING:
@@ -33,11 +42,7 @@ if TYPE_CHECKING:
 _WORK = ".vendor-"
 # Nobody else's directory that happens to begin like that.
 _LEFT = re.compile(re.escape(_WORK) + r"[0-9a-f]+")
-_PLAN, _DRAFT = "plan.json", "plan.part"
-_NEW, _OLD = "new", "old"
-_MOST_PLAN_BYTES = 16 * 1024 * 1024
-# A plan may come with a repository that somebody else made: its names lead nowhere else.
-_NAME = re.compile(r"[^./\0][^/\0]*")
+_DRAFT = "plan.part"
 _HELD_BACK = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
@@ -62,21 +67,6 @@ class Change:
     def __bool__(self) -> bool:
         """Tell whether anything is to be done."""
         return bool(self.skills or self.removed or self.texts)
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """A text of a plan: whether there was one before, and the digest of the new one."""
-
-    replaces: bool
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    skills: tuple[str, ...]
-    removed: tuple[str, ...]
-    texts: Mapping[str, _Text]
 
 
 @contextmanager
@@ -177,10 +167,10 @@ def apply(tree: Path, folder: int, change: Change, done: Callable[[], None] = la
 
 def _stage(staged: int, folder: int, change: Change, came: Sequence[int]) -> None:
     """Write what is new, what the texts were, and at last the plan."""
-    texts: dict[str, _Text] = {}
+    texts: dict[str, Text] = {}
     with (
-        clamped.descended(staged, [_NEW], create=True) as new,
-        clamped.descended(staged, [_OLD], create=True) as old,
+        clamped.descended(staged, [NEW], create=True) as new,
+        clamped.descended(staged, [OLD], create=True) as old,
     ):
         for name, files in change.skills.items():
             if came:
@@ -190,35 +180,35 @@ def _stage(staged: int, folder: int, change: Change, came: Sequence[int]) -> Non
                 with clamped.descended(new, [name, *above], create=True) as parent:
                     clamped.write(parent, last, file.data, int(file.mode, 8))
         for name, data in change.texts.items():
-            before = _text(folder, name)
+            before = text_of(folder, name)
             if name in change.read and (before is None or before[0] != change.read[name]):
                 message = f"{name} was edited while the sync was at work. Run it again."
                 raise VendoringRefused(message, code="edited_meanwhile")
             if before is not None:
                 _write(old, name, *before)
             _write(new, name, data, before[1] if before is not None else 0o644)
-            texts[name] = _Text(before is not None, hashlib.sha256(data).hexdigest())
-    plan = _Plan(tuple(change.skills), change.removed, texts)
+            texts[name] = Text(before is not None, hashlib.sha256(data).hexdigest())
+    plan = Plan(tuple(change.skills), change.removed, texts)
     # Under its name it is whole, also where the machine stops.
     _write(staged, _DRAFT, json.dumps(asdict(plan)).encode(), 0o600)
-    os.rename(_DRAFT, _PLAN, src_dir_fd=staged, dst_dir_fd=staged)
-    _flush(staged)
+    os.rename(_DRAFT, PLAN, src_dir_fd=staged, dst_dir_fd=staged)
+    flush(staged)
 
 
 def _swap(folder: int, staged: int, change: Change, came: Sequence[int]) -> None:
-    with clamped.opened(_NEW, staged) as new, clamped.opened(_OLD, staged) as old:
+    with clamped.opened(NEW, staged) as new, clamped.opened(OLD, staged) as old:
         for name in (*change.skills, *change.removed):
             with suppress(FileNotFoundError):
                 os.rename(name, name, src_dir_fd=folder, dst_dir_fd=old)
         for name in (*change.skills, *change.texts):
             os.rename(name, name, src_dir_fd=new, dst_dir_fd=folder)
-        _flush(folder)
+        flush(folder)
         if came:
             raise KeyboardInterrupt
     try:
-        os.unlink(_PLAN, dir_fd=staged)
+        os.unlink(PLAN, dir_fd=staged)
     except OSError:
-        if _plan(staged) is not None:
+        if read_plan(staged) is not None:
             raise
     # It is done: nobody puts anything back without a plan, and no failure counts any more.
     with suppress(OSError):
@@ -228,7 +218,7 @@ def _swap(folder: int, staged: int, change: Change, came: Sequence[int]) -> None
 def _undo(tree: Path, folder: int, work: str) -> None:
     """Put back what a change without an end has moved, and remove its directory."""
     try:
-        _recover(folder, work)
+        recover(folder, work)
     except (OSError, ValueError) as failure:
         where, why = _told(failure)
         message = (
@@ -239,118 +229,14 @@ def _undo(tree: Path, folder: int, work: str) -> None:
     _clear(folder, work)
 
 
-def _recover(folder: int, work: str) -> None:
-    """Put everything back if there is a plan. May stop anywhere and be done again."""
-    with ExitStack() as held:
-        try:
-            staged = held.enter_context(clamped.opened(work, folder))
-        except FileNotFoundError:
-            return
-        plan = _plan(staged)
-        if plan is None:
-            return
-        new = held.enter_context(clamped.opened(_NEW, staged))
-        old = held.enter_context(clamped.opened(_OLD, staged))
-        _put_back(folder, new, old, plan)
-        _flush(folder)
-        os.unlink(_PLAN, dir_fd=staged)
-        _flush(staged)
-
-
-def _put_back(folder: int, new: int, old: int, plan: _Plan) -> None:
-    came, kept = _names(new), _names(old)
-    for name in plan.skills:
-        if name not in came:
-            # It is in its place already: out of the way, and what was there comes back.
-            with suppress(FileNotFoundError):
-                os.rename(name, name, src_dir_fd=folder, dst_dir_fd=new)
-    for name in (*plan.skills, *plan.removed):
-        if name in kept:
-            os.rename(name, name, src_dir_fd=old, dst_dir_fd=folder)
-    for name, text in plan.texts.items():
-        if name in came or not _may_go(folder, name, text):
-            continue
-        if name in kept:
-            os.rename(name, name, src_dir_fd=old, dst_dir_fd=folder)
-        elif not text.replaces:
-            with suppress(FileNotFoundError):
-                os.unlink(name, dir_fd=folder)
-
-
-def _names(directory: int) -> set[str]:
-    with os.scandir(directory) as entries:
-        return {entry.name for entry in entries}
-
-
-def _may_go(folder: int, name: str, text: _Text) -> bool:
-    """Tell whether a text is the one that came, and not what somebody has written since."""
-    try:
-        now = _text(folder, name)
-    except VendoringRefused:
-        return False
-    return now is None or hashlib.sha256(now[0]).hexdigest() == text.sha256
-
-
-def _plan(staged: int) -> _Plan | None:
-    """Read the plan; None where there is none.
-
-    Raises:
-        ValueError: What is there is no plan.
-    """
-    try:
-        data, _ = clamped.read(staged, _PLAN, _MOST_PLAN_BYTES)
-    except FileNotFoundError:
-        return None
-    try:
-        read = json.loads(data)
-        texts = {
-            name: _Text(bool(text["replaces"]), str(text["sha256"]))
-            for name, text in read["texts"].items()
-        }
-        plan = _Plan(tuple(read["skills"]), tuple(read["removed"]), texts)
-        whole = all(_NAME.fullmatch(name) for name in (*plan.skills, *plan.removed, *texts))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        whole = False
-    if not whole:
-        raise ValueError(f"{_PLAN} is none that a sync has written")
-    return plan
-
-
-def _text(folder: int, name: str) -> tuple[bytes, int] | None:
-    """Return the bytes and the mode of a text, None where there is none.
-
-    Raises:
-        VendoringRefused: It is a link, which a rename would replace, or no file at all.
-    """
-    try:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
-    if not stat.S_ISREG(found.st_mode):
-        kind = "a link" if stat.S_ISLNK(found.st_mode) else "no file"
-        message = f"{name} is {kind}, which a sync does not replace. Put the file itself there."
-        raise VendoringRefused(message, code="tree_unwritable")
-    with os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder), "rb") as file:
-        return file.read(), stat.S_IMODE(found.st_mode)
-
-
 def _write(parent: int, name: str, data: bytes, mode: int) -> None:
     """Write a file so that it outlasts a machine that stops."""
     clamped.write(parent, name, data, mode)
     descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=parent)
     try:
-        _flush(descriptor)
+        flush(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _flush(descriptor: int) -> None:
-    try:
-        os.fsync(descriptor)
-    except OSError as failure:
-        # Some file systems have nothing to flush directories with.
-        if failure.errno not in (EINVAL, ENOTSUP):
-            raise
 
 
 def _clear(folder: int, work: str) -> None:

@@ -20,6 +20,7 @@ from torn_trees import AFTER, BEFORE, System, change, plant, recover, room
 from torn_trees import visible as seen
 
 from skill_registry_cli.vendoring import syncing
+from skill_registry_cli.vendoring import plan as planning
 from skill_registry_cli.vendoring import tree as changing
 from skill_registry_cli.vendoring.checking import check
 from skill_registry_cli.vendoring.hosts import LocalRepositories
@@ -107,7 +108,7 @@ def _at_line(at: int, files: frozenset[str], action: Callable[[], object]) -> tu
 
 
 def test_ctrl_c_at_any_line_of_a_change_leaves_nothing_half(folder: Path) -> None:
-    files = frozenset({changing.__file__})
+    files = frozenset({changing.__file__, planning.__file__})
     outcomes: list[str] = []
     for at in range(1, MOST_LINES):
         root = plant(folder / str(at))
@@ -130,7 +131,7 @@ def test_ctrl_c_at_any_line_of_a_change_leaves_nothing_half(folder: Path) -> Non
 # A folder for an archive may be made and not be entered any more; then it goes with a warning.
 @pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning")
 def test_ctrl_c_anywhere_in_a_whole_sync_leaves_the_tree_or_the_next_one(root: Path) -> None:
-    files = frozenset({changing.__file__, syncing.__file__})
+    files = frozenset({changing.__file__, planning.__file__, syncing.__file__})
     start = root.parent / "start"
     shutil.copytree(root, start)
     total, _ = _at_line(0, files, lambda: _sync(root))
