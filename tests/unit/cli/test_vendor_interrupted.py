@@ -19,8 +19,8 @@ from mounts import tree
 from torn_trees import AFTER, BEFORE, System, change, plant, recover, room
 from torn_trees import visible as seen
 
-from skill_registry_cli.vendoring import syncing
 from skill_registry_cli.vendoring import plan as planning
+from skill_registry_cli.vendoring import syncing
 from skill_registry_cli.vendoring import tree as changing
 from skill_registry_cli.vendoring.checking import check
 from skill_registry_cli.vendoring.hosts import LocalRepositories
