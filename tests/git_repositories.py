@@ -37,7 +37,14 @@ class Link:
     target: str
 
 
-Content = bytes | str | Executable | Link | None
+@dataclass(frozen=True, slots=True)
+class Submodule:
+    """A commit of another repository in the place of a directory."""
+
+    commit: str
+
+
+Content = bytes | str | Executable | Link | Submodule | None
 
 
 class Repository:
@@ -188,8 +195,10 @@ def _environment() -> dict[str, str]:
     return {**kept, **people, **nothing}
 
 
-def _modification(path: str, content: bytes | str | Executable | Link) -> bytes:
+def _modification(path: str, content: bytes | str | Executable | Link | Submodule) -> bytes:
     mode = "100644"
+    if isinstance(content, Submodule):
+        return f"M 160000 {content.commit} ".encode() + _quoted(path)
     if isinstance(content, Executable):
         mode, content = "100755", content.data
     elif isinstance(content, Link):
@@ -201,4 +210,4 @@ def _modification(path: str, content: bytes | str | Executable | Link) -> bytes:
 
 def _quoted(path: str) -> bytes:
     escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'.encode()
+    return f'"{escaped}"'.encode("utf-8", "surrogateescape")

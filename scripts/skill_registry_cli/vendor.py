@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
@@ -13,21 +14,22 @@ import typer
 
 from skill_registry.agent.problems import RegistryProblem
 from skill_registry.agent.source import SkillQuery
-from skill_registry_cli.failures import DONE, REFUSED
+from skill_registry.errors import RegistryError, RequestInvalid
+from skill_registry_cli.failures import DONE, INTERRUPTED, REFUSED, exit_code
 from skill_registry_cli.options import AsJson, DryRun, ReadScope
 from skill_registry_cli.parallel import AT_ONCE, side_by_side
 from skill_registry_cli.session import Session
 from skill_registry_cli.terminal import counted
 from skill_registry_cli.vendoring.checking import check as check_tree
-from skill_registry_cli.vendoring.github import GitHub
+from skill_registry_cli.vendoring.github import GitHub, token_variables
 from skill_registry_cli.vendoring.hosts import LocalRepositories
-from skill_registry_cli.vendoring.problems import VendoringRefused
-from skill_registry_cli.vendoring.repositories import GITHUB, AllowedHosts
+from skill_registry_cli.vendoring.problems import SyncInterrupted, VendoringRefused
+from skill_registry_cli.vendoring.repositories import AllowedHosts
 from skill_registry_cli.vendoring.status import status as compare
 from skill_registry_cli.vendoring.syncing import Outcome, SyncOptions, sync
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from skill_registry.agent.answers import View
     from skill_registry.spec.model import Diagnostic
@@ -44,7 +46,13 @@ vendor = typer.Typer(
 
 Tree = Annotated[
     Path,
-    typer.Option("--dir", metavar="DIR", help="The folder of skills, with manifest.yaml in it."),
+    typer.Option(
+        "--dir",
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        help="The folder of skills, with manifest.yaml in it.",
+    ),
 ]
 Allow = Annotated[
     list[str] | None,
@@ -52,14 +60,14 @@ Allow = Annotated[
         "--allow",
         metavar="HOST",
         envvar="SKILL_REGISTRY_VENDOR_HOSTS",
-        help="Take sources from this host too, a GitHub Enterprise Server; repeat it for several."
-        ' The word "file" allows repositories of this machine.',
+        help="Take sources from this host too, a GitHub Enterprise Server; repeat it, or separate"
+        ' several with commas. The word "file" allows repositories of this machine.',
     ),
 ]
 _SKILLS = Path("skills")
-# As GitHub's own command line looks for them, in this order.
-_TOKENS = ("GH_TOKEN", "GITHUB_TOKEN")
-_OTHER_TOKENS = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
+_PLAIN = re.compile(r"[!-~]+")
+# As syncing.py names places: by the key of the source.
+_UPSTREAM = re.compile(r"[^/]*: ")
 
 
 @vendor.command("sync")
@@ -83,16 +91,22 @@ def sync_skills(
     byte, adds agents, source and provenance to each SKILL.md, and checks the
     tree. All of it happens, or nothing.
 
-    A token in GITHUB_TOKEN is shown to GitHub alone, one in
-    GH_ENTERPRISE_TOKEN to the hosts of --allow. HTTPS_PROXY is honoured.
+    A token in GH_TOKEN or GITHUB_TOKEN, the first that is set, is shown to
+    GitHub alone, one in GH_ENTERPRISE_TOKEN to the hosts of --allow.
+    HTTPS_PROXY is honoured.
 
     Example: skillctl vendor sync --dry-run
     """
     terminal = Session.of(context).terminal(as_json=as_json)
     hosts, options = allowed(allow), SyncOptions(pinned, prune, dry_run)
-    with _refusing(terminal), _code_hosts(terminal, hosts) as (host_of, watching):
+    with (
+        _refusing(terminal, tree),
+        _interrupted(terminal),
+        _code_hosts(terminal, hosts) as (host_of, watching),
+    ):
         done = sync(tree, hosts, host_of, options, watching)
-    if as_json:
+    done = replace(done, problems=_from_here(tree, done.problems))
+    if terminal.as_json:
         terminal.document(_synced(done))
     else:
         _tell(terminal, done)
@@ -113,12 +127,12 @@ def check(
     Example: skillctl vendor check --dir third-party
     """
     terminal = Session.of(context).terminal(as_json=as_json)
-    with _refusing(terminal):
-        found = check_tree(tree, allowed(allow))
-    if as_json:
+    with _refusing(terminal, tree):
+        found = _from_here(tree, check_tree(tree, allowed(allow)))
+    if terminal.as_json:
         terminal.document({"ok": not found, "problems": [each.to_dict() for each in found]})
     else:
-        terminal.diagnostics(found, f"{os.path.normpath(tree)}/")
+        terminal.diagnostics(found)
         terminal.say("vendor check: ok" if not found else _count(found))
     raise typer.Exit(REFUSED if found else DONE)
 
@@ -142,7 +156,7 @@ def status(
     Example: skillctl vendor status --scope team-blue
     """
     terminal = Session.of(context).terminal(as_json=as_json)
-    with _refusing(terminal):
+    with _refusing(terminal, tree):
         found = compare(tree, allowed(allow))
     with Session.of(context).asking(as_json=as_json) as (client, _):
         query = SkillQuery(scopes=(scope,) if scope else ())
@@ -161,9 +175,9 @@ def status(
         with terminal.counting("Comparing", len(names)) as advance:
             ran = side_by_side(look, names, AT_ONCE, advance)
     if ran.stopped:
-        raise typer.Abort
+        raise typer.Exit(INTERRUPTED)
     rows = found.rows(dict(zip(names, ran.results, strict=True)), listing)
-    if as_json:
+    if terminal.as_json:
         terminal.document({"skills": [asdict(row) for row in rows]})
     else:
         headings = ("skill", "source", "pinned", "tree", "registry", "version", "deployed")
@@ -189,8 +203,9 @@ def allowed(words: list[str] | None) -> AllowedHosts:
     Raises:
         typer.BadParameter: One is none.
     """
+    each = [part.strip() for word in words or () for part in word.split(",")]
     try:
-        return AllowedHosts.named(tuple(words or ()))
+        return AllowedHosts.named(tuple(filter(None, each)))
     except ValueError as odd:
         raise typer.BadParameter(
             f"{odd} is no host; write git.example.com, https://git.example.com or file."
@@ -201,11 +216,17 @@ def tokens(hosts: AllowedHosts, environment: Mapping[str, str]) -> dict[str, str
     """Return the token for each host: GitHub's for GitHub alone, the other for all others.
 
     None goes over a connection that is not encrypted, unless it stays on this machine.
+
+    Raises:
+        RequestInvalid: ``token_invalid``: no header can hold one.
     """
     found = {}
     for origin in hosts.origins:
-        names = _TOKENS if origin == GITHUB else _OTHER_TOKENS
-        token = next((environment[name] for name in names if environment.get(name)), None)
+        held = {name: environment.get(name, "").strip() for name in token_variables(origin)}
+        name, token = next(((name, each) for name, each in held.items() if each), ("", ""))
+        if token and not _PLAIN.fullmatch(token):
+            message = f"{name} holds no token: it has blanks or other letters than ASCII."
+            raise RequestInvalid(message, code="token_invalid")
         host = urlsplit(origin).hostname
         if token and (origin.startswith("https://") or host in {"127.0.0.1", "localhost"}):
             found[origin] = token
@@ -213,13 +234,38 @@ def tokens(hosts: AllowedHosts, environment: Mapping[str, str]) -> dict[str, str
 
 
 @contextmanager
-def _refusing(terminal: Terminal) -> Iterator[None]:
+def _refusing(terminal: Terminal, tree: Path) -> Iterator[None]:
     """Print why nothing was done, and end the run."""
     try:
         yield
-    except VendoringRefused as refused:
+    except RegistryError as refused:
+        if isinstance(refused, VendoringRefused):
+            refused.diagnostics = _from_here(tree, refused.diagnostics)
         terminal.refusal(refused)
-        raise typer.Exit(REFUSED) from refused
+        raise typer.Exit(exit_code(refused)) from refused
+
+
+@contextmanager
+def _interrupted(terminal: Terminal) -> Iterator[None]:
+    """Say what became of a sync that was interrupted."""
+    try:
+        yield
+    except SyncInterrupted as ended:
+        message = "Stopped. Nothing was written."
+        if ended.written:
+            message = "Stopped after everything was written; skillctl vendor check tells of it."
+        terminal.failure("aborted", message)
+        raise typer.Exit(INTERRUPTED) from ended
+
+
+def _from_here(tree: Path, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Name files of the tree from where the user stands; those of upstreams stay."""
+    return tuple(
+        replace(each, file=os.path.normpath(tree / each.file))
+        if each.file and not _UPSTREAM.match(each.file)
+        else each
+        for each in found
+    )
 
 
 @contextmanager

@@ -6,6 +6,7 @@ entries, and the commit as the comment.
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 import zipfile
@@ -19,8 +20,9 @@ from skill_registry.spec.text import shown
 from skill_registry_cli.vendoring.problems import VendoringRefused, caution, problem
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterable
     from types import TracebackType
+    from typing import BinaryIO
 
     from skill_registry.spec.model import Diagnostic
 
@@ -36,11 +38,22 @@ _CORRUPT = (
 )
 # No author means these, and a push leaves them out too.
 _NEVER = frozenset({".git", "node_modules", "__pycache__", ".DS_Store"})
-_LICENCE = re.compile(r"(?:licen[cs]e|copying|unlicense)(?:[.-].*)?", re.IGNORECASE)
-_NOTICE = re.compile(r"notice(?:[.-].*)?", re.IGNORECASE)
+# Followed by which licence it is at most, so that license-checker.py is none.
+_WHICH = (
+    r"(?:[-._](?:mit|apache|bsd|gpl|lgpl|agpl|mpl|isc|cc0|cc-by|epl|zlib|ofl|boost|bsl|unlicense)"
+    r"[-._0-9a-z]*?)?(?:\.(?:md|txt|rst|adoc|html))?"
+)
+_LICENCE = re.compile(rf"(?:licen[cs]e|copying|unlicense){_WHICH}", re.IGNORECASE)
+_NOTICE = re.compile(rf"notice{_WHICH}", re.IGNORECASE)
 _COMMIT = re.compile(rb"[0-9a-f]{40}")
-# A repository that has this line in a .gitattributes gives other bytes to archives than to clones.
-_ATTRIBUTES = re.compile(rb"^[^#\r\n]*\bexport-(?:ignore|subst)\b", re.MULTILINE)
+# Attributes that give other bytes to archives than the repository has: gitattributes(5).
+_ATTRIBUTES = re.compile(
+    rb"^[^#\r\n]*\s(?:export-(?:ignore|subst)|eol=crlf|ident|filter=|working-tree-encoding=)",
+    re.MULTILINE,
+)
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/v1"
+_MOST_POINTER_BYTES = 1024
+_UTF8_NAME = 0x800
 
 
 @dataclass(slots=True)
@@ -59,24 +72,21 @@ class RepositoryArchive:
     """An open archive. Close it, or use it in ``with``.
 
     Args:
-        path: The zip file.
+        file: The zip file.
         commit: What it has to be of.
 
     Raises:
         VendoringRefused: ``archive_invalid`` or ``archive_unsafe``.
     """
 
-    def __init__(self, path: Path, commit: str) -> None:
+    def __init__(self, file: BinaryIO, commit: str) -> None:
         try:
-            self._zip = zipfile.ZipFile(path)
+            self._zip = zipfile.ZipFile(file)
         except (*_CORRUPT, OSError) as odd:
             raise _invalid(f"it is no whole zip file ({odd})") from odd
         try:
-            # git writes the commit there; a host that writes nothing is taken at its word.
-            comment = self._zip.comment
-            if _COMMIT.fullmatch(comment) and comment.decode() != commit:
-                raise _invalid(f"it is of the commit {comment.decode()}")
-            self._entries = dict(_entries(self._zip))
+            _check_end(file, self._zip.comment, commit)
+            self._entries, self._empty = _entries(self._zip)
         except BaseException:
             self._zip.close()
             raise
@@ -99,7 +109,7 @@ class RepositoryArchive:
     def skill(self, directory: str) -> UpstreamSkill:
         """Return the skill in a directory of the repository, ``""`` for its root.
 
-        Links are reported and not followed; ``.version`` and what tools leave behind is not taken.
+        Links, submodules, ``.version`` and what tools leave behind are reported and not taken.
 
         Raises:
             VendoringRefused: There is none, or its files cannot be a skill's.
@@ -114,14 +124,21 @@ class RepositoryArchive:
         for path, info in inside.items():
             inner = path.removeprefix(prefix)
             if _is_link(info):
-                skill.warnings.append(self._left_out(path, info))
+                skill.warnings.append(self._link(path, info))
             elif not is_sidecar(inner) and not _NEVER.intersection(inner.split("/")):
                 taken[inner] = info
+        skill.warnings += _left_out(prefix, inside, self._empty)
         if SKILL_MD not in taken:
             raise _refused("path_not_found", _no_skill(directory, inside, prefix), directory)
         self._with_licences(skill, taken, directory)
         self._check(taken, directory)
         skill.files = tuple(self._file(path, info) for path, info in sorted(taken.items()))
+        skill.warnings += [
+            caution("lfs_pointer", f"{prefix}{file.path} stands for a file of Git LFS.", file=path)
+            for file in skill.files
+            if len(file.data) < _MOST_POINTER_BYTES and file.data.startswith(_LFS_POINTER)
+            for path in [f"{prefix}{file.path}"]
+        ]
         return skill
 
     def warnings(self) -> list[Diagnostic]:
@@ -171,6 +188,11 @@ class RepositoryArchive:
         if len(taken) > MOST_FILES or sum(i.file_size for i in taken.values()) > MOST_BYTES:
             message = f"{directory} has over {MOST_FILES} files or {MOST_BYTES} bytes."
             raise _refused("skill_unusable", message, directory)
+        foreign = next((i for i in taken.values() if not _is_utf8(i)), None)
+        if foreign is not None:
+            name = foreign.orig_filename.encode("cp437").partition(b"/")[2]
+            message = f"{directory} cannot be a skill here: the path {name!r} is not UTF-8."
+            raise _refused("skill_unusable", message, directory)
         found = [fault for path in taken for fault in check_path(path)] or find_collisions(taken)
         if found:
             message = f"{directory} cannot be a skill here: {found[0].message}"
@@ -180,7 +202,7 @@ class RepositoryArchive:
         executable = bool(info.external_attr >> 16 & stat.S_IXUSR)
         return SkillFile(path, self._read(info), executable)
 
-    def _left_out(self, path: str, info: zipfile.ZipInfo) -> Diagnostic:
+    def _link(self, path: str, info: zipfile.ZipInfo) -> Diagnostic:
         target = self._read(info).decode("utf-8", "replace")
         message = f"{path} is a link to {shown(target)}, which is not followed."
         return caution("link_left_out", message, file=path)
@@ -193,9 +215,24 @@ class RepositoryArchive:
         return data
 
 
-def _entries(archive: zipfile.ZipFile) -> list[tuple[str, zipfile.ZipInfo]]:
-    """Return every file and link, below the one folder at the top."""
+def _check_end(file: BinaryIO, comment: bytes, commit: str) -> None:
+    """Refuse an archive of another commit, and one whose end is missing.
+
+    git writes the commit there; a host that writes nothing is taken at its word.
+    """
+    # The last field before the comment is its length.
+    file.seek(-len(comment) - 2, os.SEEK_END)
+    if int.from_bytes(file.read(2), "little") != len(comment):
+        raise _invalid("its end is missing")
+    if comment and comment != commit.encode():
+        whose = comment.decode() if _COMMIT.fullmatch(comment) else "no commit"
+        raise _invalid(f"it is of {whose}")
+
+
+def _entries(archive: zipfile.ZipFile) -> tuple[dict[str, zipfile.ZipInfo], set[str]]:
+    """Return every file and link, and every directory, below the one folder at the top."""
     found: dict[str, zipfile.ZipInfo] = {}
+    directories: set[str] = set()
     tops: set[str] = set()
     for info in archive.infolist():
         path = info.orig_filename
@@ -206,18 +243,42 @@ def _entries(archive: zipfile.ZipFile) -> list[tuple[str, zipfile.ZipInfo]]:
         top, _, inner = bare.partition("/")
         tops.add(top)
         if path.endswith("/") or stat.S_ISDIR(info.external_attr >> 16):
+            directories.add(inner)
             continue
         if not inner or inner in found:
             raise _invalid(f"it has the path {shown(path)} twice, or beside its folder")
         found[inner] = info
     if len(tops) > 1:
         raise _invalid("it has more than one folder at the top")
-    return list(found.items())
+    filled = {path[:end] for path in found for end, each in enumerate(path) if each == "/"}
+    return found, directories - filled - {""}
+
+
+def _left_out(prefix: str, inside: Iterable[str], empty: set[str]) -> list[Diagnostic]:
+    """Report submodules, which are empty directories in archives, and what tools leave behind."""
+    found = {
+        path: "is a submodule, which is not fetched" for path in empty if path.startswith(prefix)
+    }
+    for path in inside:
+        inner = path.removeprefix(prefix)
+        names = inner.split("/")
+        for name in _NEVER.intersection(names):
+            found[prefix + "/".join(names[: names.index(name) + 1])] = "is no part of a skill"
+        if is_sidecar(inner):
+            found[path] = "is the registry's own"
+    return [
+        caution("file_left_out", f"{path} {why}; it is left out.", file=path)
+        for path, why in sorted(found.items())
+    ]
 
 
 def _leads_out(path: str) -> bool:
     parts = path.replace("\\", "/").split("/")
     return path.startswith(("/", "\\")) or ".." in parts or ":" in parts[0] or "\0" in path
+
+
+def _is_utf8(info: zipfile.ZipInfo) -> bool:
+    return bool(info.flag_bits & _UTF8_NAME) or info.orig_filename.isascii()
 
 
 def _is_link(info: zipfile.ZipInfo) -> bool:

@@ -15,6 +15,7 @@ from urllib.parse import quote
 import httpx
 
 from skill_registry import __version__
+from skill_registry.agent.network import settings_understood
 from skill_registry.agent.retries import RetryPolicy
 from skill_registry.spec.text import shown
 from skill_registry_cli.vendoring.hosts import MOST_ARCHIVE_BYTES
@@ -24,8 +25,8 @@ from skill_registry_cli.vendoring.repositories import GITHUB
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
     from types import TracebackType
+    from typing import BinaryIO
 
     from skill_registry_cli.vendoring.hosts import Progress
     from skill_registry_cli.vendoring.repositories import Repository
@@ -34,6 +35,14 @@ _TIMEOUT = httpx.Timeout(30.0)
 _PASSING = frozenset({500, 502, 503, 504})
 _MOVED = frozenset({301, 302, 307, 308})
 _UNKNOWN_REF = frozenset({409, 422})
+# As GitHub's own command line looks for them, in this order.
+_TOKENS = ("GH_TOKEN", "GITHUB_TOKEN")
+_OTHER_TOKENS = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
+
+
+def token_variables(origin: str) -> tuple[str, str]:
+    """Return the variables that hold the token for a host: the first one that does counts."""
+    return _TOKENS if origin == GITHUB else _OTHER_TOKENS
 
 
 class GitHub:
@@ -57,8 +66,8 @@ class GitHub:
         self._tokens = dict(tokens)
         self._retry = retry or RetryPolicy()
         self._sleep = sleep
-        agent = {"User-Agent": f"skillctl/{__version__}"}
-        self._http = httpx.Client(timeout=_TIMEOUT, headers=agent, follow_redirects=False)
+        # Made when it is needed: repositories of this machine ask nothing of a network.
+        self._opened: httpx.Client | None = None
 
     def resolve(self, repository: Repository, ref: str) -> str:
         """As ``CodeHost``."""
@@ -74,7 +83,7 @@ class GitHub:
         return commit
 
     def archive(
-        self, repository: Repository, commit: str, target: Path, progress: Progress
+        self, repository: Repository, commit: str, target: BinaryIO, progress: Progress
     ) -> None:
         """As ``CodeHost``."""
         response = self._ask(repository, f"/zipball/{commit}", "application/vnd.github+json")
@@ -90,7 +99,8 @@ class GitHub:
 
     def close(self) -> None:
         """Close every connection."""
-        self._http.close()
+        if self._opened is not None:
+            self._opened.close()
 
     def __enter__(self) -> Self:
         return self
@@ -102,6 +112,14 @@ class GitHub:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    @property
+    def _http(self) -> httpx.Client:
+        if self._opened is None:
+            agent = {"User-Agent": f"skillctl/{__version__}"}
+            with settings_understood():
+                self._opened = httpx.Client(timeout=_TIMEOUT, headers=agent)
+        return self._opened
 
     def _ask(self, repository: Repository, path: str, accept: str) -> httpx.Response:
         headers = {"Accept": accept}
@@ -147,19 +165,23 @@ class GitHub:
                 " and put the new address into the manifest."
             )
             raise VendoringRefused(message, code="upstream_moved")
+        token = repository.origin in self._tokens
         if limited := _rate_limit(response, repository):
             raise limited
         if status in {404, 410, 451}:
             message = f"The code host knows no repository {repository.url}, or no such commit"
-            shows = "with this token" if self._tokens.get(repository.origin) else "without a token"
+            shows = "with this token" if token else "without a token"
             raise VendoringRefused(f"{message}, {shows}.", code="upstream_not_found")
         if status in {401, 403}:
             message = f"The code host refuses to show {repository.url} ({status})."
+            if status == 401 and token:
+                names = " or ".join(token_variables(repository.origin))
+                message = f"The code host of {repository.url} does not take the token in {names}."
             raise VendoringRefused(message, code="upstream_refused")
         raise _unreachable(repository, f"it answered {status}")
 
     def _download(
-        self, repository: Repository, place: str, target: Path, progress: Progress
+        self, repository: Repository, place: str, target: BinaryIO, progress: Progress
     ) -> None:
         def send() -> httpx.Response:
             with self._http.stream("GET", place) as response:
@@ -172,27 +194,29 @@ class GitHub:
 
 
 def _write(
-    repository: Repository, response: httpx.Response, target: Path, progress: Progress
+    repository: Repository, response: httpx.Response, target: BinaryIO, progress: Progress
 ) -> None:
     length = response.headers.get("content-length", "")
     total = int(length) if length.isdecimal() else None
     so_far = 0
-    with target.open("wb") as file:
-        for chunk in response.iter_bytes(1024 * 1024):
-            so_far += len(chunk)
-            if so_far > MOST_ARCHIVE_BYTES:
-                message = f"The archive of {repository.url} is over {MOST_ARCHIVE_BYTES} bytes."
-                raise VendoringRefused(message, code="archive_invalid")
-            file.write(chunk)
-            progress(so_far, total)
+    # An attempt before may have ended on the way.
+    target.seek(0)
+    target.truncate()
+    for chunk in response.iter_bytes(1024 * 1024):
+        so_far += len(chunk)
+        if so_far > MOST_ARCHIVE_BYTES:
+            message = f"The archive of {repository.url} is over {MOST_ARCHIVE_BYTES} bytes."
+            raise VendoringRefused(message, code="archive_invalid")
+        target.write(chunk)
+        progress(so_far, total)
 
 
 def _rate_limit(response: httpx.Response, repository: Repository) -> VendoringRefused | None:
     headers = response.headers
     spent = headers.get("x-ratelimit-remaining") == "0"
-    if response.status_code != 429 and not (
-        response.status_code == 403 and (spent or "retry-after" in headers)
-    ):
+    # A secondary limit may say so in its text alone.
+    limited = spent or "retry-after" in headers or _says_rate_limit(response)
+    if response.status_code != 429 and not (response.status_code == 403 and limited):
         return None
     when = ""
     reset = headers.get("x-ratelimit-reset", "")
@@ -203,6 +227,14 @@ def _rate_limit(response: httpx.Response, repository: Repository) -> VendoringRe
     hint = "" if repository.origin != GITHUB else " A token in GITHUB_TOKEN allows more."
     message = f"The code host of {repository.url} takes no more requests{when}.{hint}"
     return VendoringRefused(message, code="rate_limited")
+
+
+def _says_rate_limit(response: httpx.Response) -> bool:
+    try:
+        return b"rate limit" in response.content.lower()
+    except httpx.ResponseNotRead:
+        # A download is read only where it is one.
+        return False
 
 
 def _unreachable(repository: Repository, why: str) -> VendoringRefused:

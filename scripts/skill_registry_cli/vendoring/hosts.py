@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from skill_registry.spec.text import shown
@@ -13,7 +14,7 @@ from skill_registry_cli.vendoring.problems import VendoringRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+    from typing import BinaryIO
 
     from skill_registry_cli.vendoring.repositories import Repository
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 MOST_ARCHIVE_BYTES = 1024 * 1024 * 1024
 # Seconds. git on this machine waits for nobody.
 _GIT_TIMEOUT = 300
+# What this user's settings would make of files on their way into an archive.
+_BYTES_AS_THEY_ARE = (
+    *("-c", "core.autocrlf=false", "-c", "core.eol=lf", "-c", f"core.attributesFile={os.devnull}"),
+)
 # What git would compute with; no name of a ref has it (git-check-ref-format).
 _OPERATOR = re.compile(r"[~^:?*\[\\\s]|\.\.|@\{")
 _HEX = re.compile(r"[0-9a-f]{7,40}")
@@ -37,9 +42,9 @@ class CodeHost(Protocol):
         ...
 
     def archive(
-        self, repository: Repository, commit: str, target: Path, progress: Progress
+        self, repository: Repository, commit: str, target: BinaryIO, progress: Progress
     ) -> None:
-        """Write the zip archive of a commit to a file that is not there yet."""
+        """Write the zip archive of a commit to an empty file."""
         ...
 
 
@@ -60,14 +65,12 @@ class LocalRepositories:
         raise VendoringRefused(message, code="ref_not_found")
 
     def archive(
-        self, repository: Repository, commit: str, target: Path, progress: Progress
+        self, repository: Repository, commit: str, target: BinaryIO, progress: Progress
     ) -> None:
         """As ``CodeHost``."""
         self._known(repository)
-        done = _git(
-            repository,
-            *("archive", "--format=zip", "--prefix=repository/", f"--output={target}", commit),
-        )
+        asked = ("archive", "--format=zip", "--prefix=repository/", commit)
+        done = _git(repository, *asked, into=target)
         if done.returncode:
             why = done.stderr.decode("utf-8", "replace").strip()
             message = f"git cannot make an archive of {repository.url} at {commit}: {why}"
@@ -85,16 +88,22 @@ def _meanings(ref: str) -> tuple[str, ...]:
     return (*names, ref) if ref == "HEAD" or _HEX.fullmatch(ref) else names
 
 
-def _git(repository: Repository, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+def _git(
+    repository: Repository, *arguments: str, into: BinaryIO | None = None
+) -> subprocess.CompletedProcess[bytes]:
     # Variables that name another repository come with hooks of git, and would win.
     kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    place = Path(repository.slug).resolve()
+    # Or git would take a directory without a repository for one of the repository around it.
+    ours = {"GIT_CEILING_DIRECTORIES": str(place.parent)}
     try:
         return subprocess.run(
-            ["git", "-C", repository.slug, *arguments],
-            capture_output=True,
+            ["git", *_BYTES_AS_THEY_ARE, "-C", str(place), *arguments],
             check=False,
-            env={**kept, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"},
+            env={**kept, **ours, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"},
             stdin=subprocess.DEVNULL,
+            stdout=into or subprocess.PIPE,
+            stderr=subprocess.PIPE,
             timeout=_GIT_TIMEOUT,
         )
     except (OSError, subprocess.TimeoutExpired) as failure:

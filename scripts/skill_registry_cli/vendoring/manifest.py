@@ -7,7 +7,7 @@ text itself, so that comments and order stay.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import yaml
@@ -30,6 +30,7 @@ MANIFEST = "manifest.yaml"
 COMMIT = re.compile(r"[0-9a-f]{40}")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _MOST_BYTES = 4 * 1024 * 1024
+_USER = re.compile(r"//[^/]*@")
 _NOWHERE = Repository("", "", "")
 
 
@@ -95,14 +96,22 @@ def load(path: Path, hosts: AllowedHosts) -> Manifest:
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
-        text = data.decode("utf-8")
-    except (OSError, UnicodeDecodeError) as failure:
-        why = failure.strerror if isinstance(failure, OSError) else "it is not UTF-8"
-        found = problem("manifest_missing", f"{path} cannot be read: {why}.", file=path.name)
-        raise VendoringRefused(f"There is no manifest at {path}.", diagnostics=[found]) from failure
+    except FileNotFoundError as absent:
+        message = f"There is no manifest at {path}."
+        raise VendoringRefused(message, code="manifest_missing") from absent
+    except OSError as failure:
+        message = f"The manifest {path} cannot be read: {failure.strerror}."
+        raise VendoringRefused(message, code="manifest_missing") from failure
     if len(data) > _MOST_BYTES:
         message = f"{path} has more than {_MOST_BYTES} bytes."
         raise VendoringRefused(message, code="manifest_invalid")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as odd:
+        line = data.count(b"\n", 0, odd.start) + 1
+        message = f"The manifest is not UTF-8: line {line} has the byte {data[odd.start]:#04x}."
+        found = problem("manifest_syntax", message, file=path.name, position=(line, 1))
+        raise VendoringRefused(f"{path} cannot be used.", diagnostics=[found]) from odd
     return parse(text, hosts, file=path.name)
 
 
@@ -117,7 +126,7 @@ def parse(text: str, hosts: AllowedHosts, *, file: str = MANIFEST) -> Manifest:
     sources: dict[str, Source] = {}
     entries: list[Entry] = []
     top = reader.mapping(root, "", "The manifest", {"sources", "skills"}) if root else {}
-    if not reader.found:
+    if isinstance(root, yaml.MappingNode):
         sources = _sources(reader, top, hosts, root)
         entries = _entries(reader, top, sources, root)
     if reader.found:
@@ -141,7 +150,9 @@ def _sources(
         commit = reader.text(parts, "commit", who, value, required=False)
         repository = hosts.repository(url) if url else None
         if url and repository is None:
-            message = f"The repository of {key}, {shown(url, 200)}, is none that may be used."
+            # Whoever wrote a password into it does not want to read it in a log.
+            bare = _USER.sub("//", url)
+            message = f"The repository of {key}, {shown(bare, 200)}, is none that may be used."
             hint = (
                 "It is https://github.com/OWNER/NAME; `--allow HOST` allows another host, "
                 "`--allow file` repositories of this machine (file:///PATH)."
@@ -237,11 +248,48 @@ def pinned(manifest: Manifest, commits: Mapping[str, str], hosts: AllowedHosts) 
     for start in sorted(edits, reverse=True):
         end, inserted = edits[start]
         text = text[:start] + inserted + text[end:]
-    again = parse(text, hosts)
-    if any(again.sources[key].commit != commit for key, commit in commits.items()):
-        message = "A commit cannot be written in place; write each source as plain lines."
-        raise VendoringRefused(message, code="manifest_invalid")
+    _check_pinned(manifest, text, commits, hosts)
     return text
+
+
+def _check_pinned(
+    manifest: Manifest, text: str, commits: Mapping[str, str], hosts: AllowedHosts
+) -> None:
+    """Refuse an edit after which the text does not say the same, with these commits."""
+    wanted = {
+        key: (source.repository, source.ref, commits.get(key, source.commit))
+        for key, source in manifest.sources.items()
+    }
+    try:
+        again = parse(text, hosts)
+    except VendoringRefused:
+        faults = [key for key in commits if manifest.sources[key].commit != commits[key]]
+    else:
+        read = {
+            key: (each.repository, each.ref, each.commit) for key, each in again.sources.items()
+        }
+        faults = [key for key in wanted if read.get(key) != wanted[key]]
+        if not faults and [_said(each) for each in again.entries] != [
+            _said(each) for each in manifest.entries
+        ]:
+            faults = list(commits)
+    if faults:
+        hint = "Write it as plain lines, `repo: ...`, `ref: ...` and `commit: ...`."
+        found = [
+            problem(
+                "manifest_invalid",
+                f"A commit cannot be written into the source {key} as it is written there.",
+                file=MANIFEST,
+                position=manifest.sources[key].position,
+                hint=hint,
+            )
+            for key in faults
+        ]
+        raise VendoringRefused("The manifest cannot be pinned in place.", diagnostics=found)
+
+
+def _said(entry: Entry) -> Entry:
+    return replace(entry, position=(1, 1))
 
 
 def _edit(text: str, source: yaml.Node, commit: str) -> tuple[int, int, str]:
@@ -258,7 +306,12 @@ def _edit(text: str, source: yaml.Node, commit: str) -> tuple[int, int, str]:
     end = value.end_mark.index
     if isinstance(source, yaml.MappingNode) and source.flow_style:
         return end, end, f", commit: {scalar}"
-    line_end = re.compile(r"\r\n|\n|\Z").search(text, end)
-    end = line_end.start() if line_end else end
+    line_end = re.compile(r"\r\n|\n|\r|\Z").search(text, key.end_mark.index)
     newline = (line_end[0] if line_end else "") or "\n"
+    if value.style in {"|", ">"}:
+        # Whose lines end where the next key begins.
+        start = key.start_mark.index
+        return start, start, f"commit: {scalar}{newline}{' ' * key.start_mark.column}"
+    line_end = re.compile(r"\r\n|\n|\r|\Z").search(text, end)
+    end = line_end.start() if line_end else end
     return end, end, f"{newline}{' ' * key.start_mark.column}commit: {scalar}"

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from skill_registry.spec.model import Diagnostic
 
 _STR, _BOOL, _NULL = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "bool", "null"))
-_KINDS = {"int": "a number", "float": "a number", "bool": "true or false", "null": "empty"}
+_KINDS = {
+    "int": "a number",
+    "float": "a number",
+    "bool": "true or false",
+    "null": "empty",
+    "timestamp": "a date",
+}
 
 
 def compose(text: str, reader: Reader) -> yaml.Node | None:
@@ -122,7 +128,9 @@ class Reader:
                 self.missing(key, who, parent)
             return ""
         if node.tag != _STR or not isinstance(node.value, str):
-            hint = "Put it in quotes." if _kind(node) == "a number" else None
+            # What somebody wrote and YAML took for something else.
+            plain = isinstance(node, yaml.ScalarNode) and node.tag != _NULL
+            hint = "Put it in quotes." if plain else None
             message = f"{who}: {key} is {_kind(node)}; it must be text."
             self.refuse("manifest_invalid", message, node, key, hint)
             return ""

@@ -41,6 +41,8 @@ VENDORING: Mapping[str, str] = {
     "skill_unusable": "The upstream's SKILL.md or one of its paths cannot be taken over.",
     "not_publishable": "A publish would refuse the skill as its upstream wrote it.",
     "link_left_out": "The upstream has a link there, which is not followed.",
+    "file_left_out": "The upstream has something there that is no part of a skill, or a submodule.",
+    "lfs_pointer": "A file of the upstream only stands for one that Git LFS keeps elsewhere.",
     "licence_missing": "Neither the skill nor its repository has a licence file.",
     "attributes_change_files": "The upstream's .gitattributes change what its archives hold.",
     # The tree

@@ -209,15 +209,15 @@ def _render(run: _Sync, host_of: Callable[[Source], CodeHost], watching: Watchin
             wanted.setdefault(entry.source, []).append(entry)
     for key, entries in wanted.items():
         source = run.manifest.sources[key]
-        with tempfile.TemporaryDirectory(prefix="skillctl-") as folder:
-            path = Path(folder, "archive.zip")
+        # Without a name, so that also a killed sync leaves none of it.
+        with tempfile.TemporaryFile() as file:
             commit = source.commit or ""
 
             def watch(so_far: int, total: int | None, key: str = key) -> None:
                 watching(key, so_far, total)
 
-            host_of(source).archive(source.repository, commit, path, watch)
-            with RepositoryArchive(path, commit) as archive:
+            host_of(source).archive(source.repository, commit, file, watch)
+            with RepositoryArchive(file, commit) as archive:
                 run.warnings.extend(_of(source, archive.warnings()))
                 for entry in entries:
                     _take(run, entry, source, archive, present)

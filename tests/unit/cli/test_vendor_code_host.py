@@ -113,7 +113,41 @@ def test_a_private_repository_needs_the_token_which_goes_to_the_api_alone(
     assert (run.code, host.leaks) == (0, [])
     assert TOKEN not in run.out + run.err + caplog.text
     monkeypatch.setenv("GH_ENTERPRISE_TOKEN", "another-made-up-token")
-    assert refused(skills, host, capsysbinary)[0] == "upstream_refused"
+    code, detail = refused(skills, host, capsysbinary)
+    assert code == "upstream_refused"
+    assert "does not take the token in GH_ENTERPRISE_TOKEN" in detail
+    assert "another-made-up-token" not in detail
+
+
+@pytest.mark.parametrize("margin", ["\n", " ", "\r\n"])
+def test_a_line_end_behind_a_token_is_no_part_of_it(
+    skills: Path,
+    host: CodeHost,
+    capsysbinary: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+    margin: str,
+) -> None:
+    host.token = TOKEN
+    monkeypatch.setenv("GH_ENTERPRISE_TOKEN", f"{TOKEN}{margin}")
+    assert sync(skills, host, capsysbinary).code == 0
+
+
+@pytest.mark.parametrize("name", ["GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN"])
+@pytest.mark.parametrize("token", ["made up\nsecret", "s\u00e9cret", "se cret"])
+def test_what_cannot_be_a_token_is_refused_by_the_name_of_its_variable(
+    skills: Path,
+    host: CodeHost,
+    capsysbinary: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    token: str,
+) -> None:
+    monkeypatch.setenv(name, token)
+    run = sync(skills, host, capsysbinary)
+    assert (run.code, run.document()["code"]) == (2, "token_invalid")
+    assert name in run.document()["detail"]
+    assert "cret" not in run.out + run.err
+    assert host.requests == []
 
 
 def test_a_token_is_for_its_own_hosts_and_never_goes_in_the_clear() -> None:
@@ -146,6 +180,14 @@ def test_a_rate_limit_is_told_with_its_end(
     host.faults.append(Fault("commits", status, headers))
     code, detail = refused(skills, host, capsysbinary)
     assert (code, told in detail) == ("rate_limited", True)
+
+
+def test_a_secondary_rate_limit_is_known_by_its_words(
+    skills: Path, host: CodeHost, capsysbinary: Capture
+) -> None:
+    text = '{"message": "You have exceeded a secondary rate limit."}'
+    host.faults.append(Fault("commits", 403, body=text))
+    assert refused(skills, host, capsysbinary)[0] == "rate_limited"
 
 
 @pytest.mark.parametrize(

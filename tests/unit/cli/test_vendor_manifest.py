@@ -254,6 +254,17 @@ LAYOUTS = {
         "skills: []\nsources:\n  kit:\n    repo: https://github.com/a/b\n    ref: m\n"
         f"    commit: {TWO}",
     ),
+    "a block of text": (
+        "sources:\n  kit:\n    repo: https://github.com/a/b\n    ref: >-  # folded\n      main\n"
+        "skills: []\n",
+        f"sources:\n  kit:\n    repo: https://github.com/a/b\n    commit: {TWO}\n"
+        "    ref: >-  # folded\n      main\nskills: []\n",
+    ),
+    "CR alone": (
+        "sources:\r  kit:\r    repo: https://github.com/a/b\r    ref: m # x\rskills: []\r",
+        "sources:\r  kit:\r    repo: https://github.com/a/b\r    ref: m # x\r"
+        f"    commit: {TWO}\rskills: []\r",
+    ),
     "a byte-order mark": (
         "\ufeffsources:\n  kit:\n    ref: m\n    repo: https://github.com/a/b\nskills: []\n",
         f"\ufeffsources:\n  kit:\n    ref: m\n    commit: {TWO}\n    repo: https://github.com/a/b\n"
@@ -286,4 +297,45 @@ def test_a_source_that_cannot_be_changed_in_place_is_refused() -> None:
     assert manifest.sources["kit"].ref == "main"
     with pytest.raises(VendoringRefused) as refused:
         pinned(manifest, {"kit": "c" * 40}, HOSTS)
-    assert refused.value.code in {"manifest_invalid", "manifest_syntax"}
+    [found] = refused.value.diagnostics
+    assert (found.code, found.file, found.line) == ("manifest_invalid", "manifest.yaml", 2)
+    assert "the source kit" in found.message
+
+
+def test_two_sources_that_are_one_in_the_text_are_pinned_alike_or_refused() -> None:
+    text = "sources:\n  a: &a\n    repo: https://github.com/a/b\n    ref: m\n  b: *a\nskills: []\n"
+    both = pinned(read(text), {"a": TWO, "b": TWO}, HOSTS)
+    assert both == text.replace("ref: m\n", f"ref: m\n    commit: {TWO}\n")
+    with pytest.raises(VendoringRefused, match="cannot be pinned in place"):
+        pinned(read(text), {"a": TWO, "b": "c" * 40}, HOSTS)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [("2024-01-01", "a date"), ("no", "true or false"), ("1.0", "a number"), ("0x1f", "a number")],
+)
+def test_what_yaml_takes_for_something_else_is_to_be_put_in_quotes(value: str, kind: str) -> None:
+    text = SOURCES.replace("ref: main", f"ref: {value}") + "skills: []\n"
+    with pytest.raises(VendoringRefused) as refused:
+        read(text)
+    [found] = refused.value.diagnostics
+    assert found.message == f'The source "kit": ref is {kind}; it must be text.'
+    assert found.hint == "Put it in quotes."
+    quoted = SOURCES.replace("ref: main", f"ref: '{value}'") + "skills: []\n"
+    assert read(quoted).sources["kit"].ref == value
+
+
+def test_an_unknown_key_hides_no_other_fault() -> None:
+    text = SOURCES.replace("ref: main", "ref: main\n    branch: x") + "skils: []\n"
+    assert [(code, line) for code, line, _ in faults(text)] == [
+        ("manifest_invalid", 7),
+        ("manifest_invalid", 5),
+        ("manifest_invalid", 1),
+    ]
+
+
+def test_a_password_in_an_address_is_not_repeated() -> None:
+    text = SOURCES.replace("https://", "https://somebody:secret@") + "skills: []\n"
+    [(code, _, message)] = faults(text)
+    assert (code, "secret" in message) == ("repository_invalid", False)
+    assert "https://github.com/acme/kit" in message

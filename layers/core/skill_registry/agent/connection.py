@@ -18,6 +18,7 @@ import httpx
 from skill_registry import __version__
 from skill_registry.agent import requests, transfers
 from skill_registry.agent.etags import EtagCache, unless
+from skill_registry.agent.network import settings_understood
 from skill_registry.agent.problems import unreachable
 from skill_registry.agent.retries import REGISTRY_STATUSES, STORE_STATUSES, RetryPolicy
 
@@ -175,9 +176,10 @@ class Connection(Wire):
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         super().__init__(url, claims, retry)
-        more = _settings(timeout)
-        self._api = httpx.Client(auth=auth, **more)
-        self._store = httpx.Client(**more)
+        with settings_understood():
+            more = _settings(timeout)
+            self._api = httpx.Client(auth=auth, **more)
+            self._store = httpx.Client(**more)
         self._sleep = sleep
 
     def _call(self, call: Call) -> httpx.Response:
@@ -242,9 +244,10 @@ class AsyncConnection(Wire):
         sleep: Callable[[float], Awaitable[None]] | None = None,
     ) -> None:
         super().__init__(url, claims, retry)
-        more = _settings(timeout)
-        self._api = httpx.AsyncClient(auth=auth, **more)
-        self._store = httpx.AsyncClient(**more)
+        with settings_understood():
+            more = _settings(timeout)
+            self._api = httpx.AsyncClient(auth=auth, **more)
+            self._store = httpx.AsyncClient(**more)
         self._sleep = sleep
 
     async def _take(self, flow: Exchange[T]) -> T:
