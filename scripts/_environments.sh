@@ -51,6 +51,25 @@ _environment_is_current() { # DIRECTORY FINGERPRINT
     [ -x "$1/bin/python" ] && [ -f "$1/.stamp" ] && [ "$(cat "$1/.stamp")" = "$2" ]
 }
 
+# Changes with the locks and with the interpreter behind the link, without asking a Python.
+_environment_sums() { # DIRECTORY LOCK...
+    local directory=$1
+    shift
+    { cat "$@" && ls -lL "$directory/bin/python"; } 2>/dev/null | cksum
+}
+
+# Every skillctl asks this first, and starting a Python takes longer than all the rest. Not where an
+# interpreter is named, which may be another one.
+_environment_is_known() { # DIRECTORY LOCK...
+    [ -z "${PYTHON:-}${SKILL_REGISTRY_PYTHON:-}" ] && [ -x "$1/bin/python" ] &&
+        [ -f "$1/.stamp" ] && [ -f "$1/.sums" ] &&
+        [ "$(cat "$1/.sums")" = "$(_environment_sums "$@")" ]
+}
+
+_environment_remember() { # DIRECTORY LOCK...
+    { _environment_sums "$@" >"$1/.sums"; } 2>/dev/null || :
+}
+
 # Lock descriptor 9 until it is closed. The lock belongs to the open file, so it outlives the Python
 # that takes it and ends with the last process that holds the descriptor: a killed run blocks nobody.
 _environment_lock() { # NAME
@@ -93,6 +112,7 @@ _environment_build() { # DIRECTORY NAME FINGERPRINT LOCK...
             return 1
         fi
     done
+    _environment_remember "$directory" "$@"
     # Last, so that an interrupted install is never taken for a whole one.
     printf '%s\n' "$fingerprint" >"$directory/.stamp"
 }
@@ -101,12 +121,18 @@ ensure_environment() { # NAME [LOCK...]
     local name=$1 directory="$REGISTRY_VENVS/$1" fingerprint status=0
     shift
     [ $# -gt 0 ] || set -- "$REGISTRY_ROOT/scripts/locks/$name.txt"
+    if _environment_is_known "$directory" "$@"; then
+        return 0
+    fi
     [ -n "${PYTHON:-}" ] || find_python || return 1
     if ! fingerprint=$(_environment_fingerprint "$@" 2>/dev/null); then
         say_and_fail "The lock of the $name environment cannot be read: $*"
         return 1
     fi
-    _environment_is_current "$directory" "$fingerprint" && return 0
+    if _environment_is_current "$directory" "$fingerprint"; then
+        _environment_remember "$directory" "$@"
+        return 0
+    fi
     if ! { mkdir -p "$REGISTRY_VENVS" && : >>"$directory.lock"; } 2>/dev/null; then
         say_and_fail "The folder $REGISTRY_VENVS for virtual environments cannot be written."
         return 1

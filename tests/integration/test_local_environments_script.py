@@ -80,6 +80,17 @@ def test_an_environment_is_made_once_and_again_when_its_lock_changes(tmp_path: P
     assert bash(call, SKILL_REGISTRY_VENVS=str(venvs)).stderr == ""
     assert (venvs / "tool" / ".stamp").stat().st_mtime_ns == made
 
+    # Whoever replaces the interpreter gets another environment; else none is started.
+    counted = f"find_python() {{ echo asked; return 1; }}; {call} || true"
+    assert bash(counted, SKILL_REGISTRY_VENVS=str(venvs)).stdout == ""
+    python = venvs / "tool" / "bin" / "python"
+    before = python.readlink()
+    python.unlink()
+    python.symlink_to("/bin/sh")
+    assert bash(counted, SKILL_REGISTRY_VENVS=str(venvs)).stdout == "asked\n"
+    python.unlink()
+    python.symlink_to(before)
+
     lock.write_text(ABSENT)
     refused = bash(call, SKILL_REGISTRY_VENVS=str(venvs), **no_network())
     assert refused.returncode == 1
