@@ -21,7 +21,7 @@ from skill_registry_cli.parallel import AT_ONCE, side_by_side
 from skill_registry_cli.session import Session
 from skill_registry_cli.terminal import counted
 from skill_registry_cli.vendoring.checking import check as check_tree
-from skill_registry_cli.vendoring.github import GitHub, token_variables
+from skill_registry_cli.vendoring.github import GitHub, Token, token_variables
 from skill_registry_cli.vendoring.hosts import LocalRepositories
 from skill_registry_cli.vendoring.problems import SyncInterrupted, VendoringRefused
 from skill_registry_cli.vendoring.repositories import AllowedHosts
@@ -207,12 +207,14 @@ def allowed(words: list[str] | None) -> AllowedHosts:
     try:
         return AllowedHosts.named(tuple(filter(None, each)))
     except ValueError as odd:
+        # It may be a password that stands before the @, for anybody to read in a log.
+        what = "What has an @" if "@" in str(odd) else str(odd)
         raise typer.BadParameter(
-            f"{odd} is no host; write git.example.com, https://git.example.com or file."
-        ) from odd
+            f"{what} is no host; write git.example.com, https://git.example.com or file."
+        ) from None
 
 
-def tokens(hosts: AllowedHosts, environment: Mapping[str, str]) -> dict[str, str]:
+def tokens(hosts: AllowedHosts, environment: Mapping[str, str]) -> dict[str, Token]:
     """Return the token for each host: GitHub's for GitHub alone, the other for all others.
 
     None goes over a connection that is not encrypted, unless it stays on this machine.
@@ -229,7 +231,7 @@ def tokens(hosts: AllowedHosts, environment: Mapping[str, str]) -> dict[str, str
             raise RequestInvalid(message, code="token_invalid")
         host = urlsplit(origin).hostname
         if token and (origin.startswith("https://") or host in {"127.0.0.1", "localhost"}):
-            found[origin] = token
+            found[origin] = Token(name, token)
     return found
 
 

@@ -38,17 +38,20 @@ _CORRUPT = (
 )
 # No author means these, and a push leaves them out too.
 _NEVER = frozenset({".git", "node_modules", "__pycache__", ".DS_Store"})
-# Followed by which licence it is at most, so that license-checker.py is none.
+# Followed by which licence it is at most, so that license-checker.py is none: a word, a version,
+# and what belongs to a licence's name (BSD-3-Clause, GPL-3.0-or-later, CC-BY-SA-4.0).
 _WHICH = (
-    r"(?:[-._](?:mit|apache|bsd|gpl|lgpl|agpl|mpl|isc|cc0|cc-by|epl|zlib|ofl|boost|bsl|unlicense)"
-    r"[-._0-9a-z]*?)?(?:\.(?:md|txt|rst|adoc|html))?"
+    r"(?:[-._](?:mit|apache|bsd|gpl|lgpl|lesser|agpl|mpl|isc|cc0|cc[-_]by|epl|zlib|ofl|boost|bsl"
+    r"|unlicense)(?:[-._]?v?[0-9]+)?(?:[-._](?:[0-9]+|clause|only|or|later|sa|nc|nd))*)?"
+    r"(?:\.(?:md|txt|rst|adoc|html))?"
 )
-_LICENCE = re.compile(rf"(?:licen[cs]e|copying|unlicense){_WHICH}", re.IGNORECASE)
-_NOTICE = re.compile(rf"notice{_WHICH}", re.IGNORECASE)
+_LICENCE = re.compile(rf"(?:licen[cs]e|copying|unlicense){_WHICH}", re.IGNORECASE | re.ASCII)
+_NOTICE = re.compile(rf"notice{_WHICH}", re.IGNORECASE | re.ASCII)
 _COMMIT = re.compile(rb"[0-9a-f]{40}")
 # Attributes that give other bytes to archives than the repository has: gitattributes(5).
 _ATTRIBUTES = re.compile(
-    rb"^[^#\r\n]*\s(?:export-(?:ignore|subst)|eol=crlf|ident|filter=|working-tree-encoding=)",
+    rb"^(?![ \t]*#)[^\n]*[ \t]"
+    rb"(?:export-(?:ignore|subst)|eol=crlf|ident|filter=\S+|working-tree-encoding=\S+)(?!\S)",
     re.MULTILINE,
 )
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/v1"
@@ -123,9 +126,11 @@ class RepositoryArchive:
         taken: dict[str, zipfile.ZipInfo] = {}
         for path, info in inside.items():
             inner = path.removeprefix(prefix)
+            if is_sidecar(inner) or _NEVER.intersection(inner.split("/")):
+                continue
             if _is_link(info):
                 skill.warnings.append(self._link(path, info))
-            elif not is_sidecar(inner) and not _NEVER.intersection(inner.split("/")):
+            else:
                 taken[inner] = info
         skill.warnings += _left_out(prefix, inside, self._empty)
         if SKILL_MD not in taken:

@@ -8,6 +8,7 @@ an archive is redirected to.
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
@@ -40,6 +41,14 @@ _TOKENS = ("GH_TOKEN", "GITHUB_TOKEN")
 _OTHER_TOKENS = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
 
 
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What shows a host who asks, and the variable that held it."""
+
+    variable: str
+    value: str = field(repr=False)
+
+
 def token_variables(origin: str) -> tuple[str, str]:
     """Return the variables that hold the token for a host: the first one that does counts."""
     return _TOKENS if origin == GITHUB else _OTHER_TOKENS
@@ -58,7 +67,7 @@ class GitHub:
 
     def __init__(
         self,
-        tokens: Mapping[str, str],
+        tokens: Mapping[str, Token],
         *,
         retry: RetryPolicy | None = None,
         sleep: Callable[[float], None] = time.sleep,
@@ -124,7 +133,7 @@ class GitHub:
     def _ask(self, repository: Repository, path: str, accept: str) -> httpx.Response:
         headers = {"Accept": accept}
         if token := self._tokens.get(repository.origin):
-            headers["Authorization"] = f"Bearer {token}"
+            headers["Authorization"] = f"Bearer {token.value}"
         url = f"{repository.api}/repos/{repository.slug}{path}"
 
         def send() -> httpx.Response:
@@ -149,6 +158,9 @@ class GitHub:
             )
             if pause is not None:
                 self._sleep(pause)
+            elif isinstance(outcome, httpx.LocalProtocolError):
+                # Its text repeats the header that cannot be sent, whatever secret that is.
+                raise _unreachable(repository, "a header for it is none that can be sent")
             elif isinstance(outcome, httpx.HTTPError):
                 raise _unreachable(repository, str(outcome) or type(outcome).__name__)
             else:
@@ -165,8 +177,8 @@ class GitHub:
                 " and put the new address into the manifest."
             )
             raise VendoringRefused(message, code="upstream_moved")
-        token = repository.origin in self._tokens
-        if limited := _rate_limit(response, repository):
+        token = self._tokens.get(repository.origin)
+        if limited := _rate_limit(response, repository, known=token is not None):
             raise limited
         if status in {404, 410, 451}:
             message = f"The code host knows no repository {repository.url}, or no such commit"
@@ -175,8 +187,8 @@ class GitHub:
         if status in {401, 403}:
             message = f"The code host refuses to show {repository.url} ({status})."
             if status == 401 and token:
-                names = " or ".join(token_variables(repository.origin))
-                message = f"The code host of {repository.url} does not take the token in {names}."
+                message = f"The code host of {repository.url} does not take the token in"
+                message = f"{message} {token.variable}."
             raise VendoringRefused(message, code="upstream_refused")
         raise _unreachable(repository, f"it answered {status}")
 
@@ -187,6 +199,9 @@ class GitHub:
             with self._http.stream("GET", place) as response:
                 if response.is_success:
                     _write(repository, response, target, progress)
+                elif response.status_code == 403:
+                    # It may be a rate limit, which only its text tells.
+                    response.read()
                 return response
 
         response = self._again(repository, send)
@@ -211,7 +226,10 @@ def _write(
         progress(so_far, total)
 
 
-def _rate_limit(response: httpx.Response, repository: Repository) -> VendoringRefused | None:
+def _rate_limit(
+    response: httpx.Response, repository: Repository, *, known: bool
+) -> VendoringRefused | None:
+    """Return the refusal that an answer is, None for another one; ``known``: a token was shown."""
     headers = response.headers
     spent = headers.get("x-ratelimit-remaining") == "0"
     # A secondary limit may say so in its text alone.
@@ -224,17 +242,14 @@ def _rate_limit(response: httpx.Response, repository: Repository) -> VendoringRe
         when = f" until {datetime.fromtimestamp(int(reset), UTC):%H:%M} UTC"
     elif headers.get("retry-after", "").isdecimal():
         when = f" for {headers['retry-after']} seconds"
-    hint = "" if repository.origin != GITHUB else " A token in GITHUB_TOKEN allows more."
+    names = " or ".join(token_variables(repository.origin))
+    hint = "" if known else f" A token in {names} allows more."
     message = f"The code host of {repository.url} takes no more requests{when}.{hint}"
     return VendoringRefused(message, code="rate_limited")
 
 
 def _says_rate_limit(response: httpx.Response) -> bool:
-    try:
-        return b"rate limit" in response.content.lower()
-    except httpx.ResponseNotRead:
-        # A download is read only where it is one.
-        return False
+    return response.status_code == 403 and b"rate limit" in response.content.lower()
 
 
 def _unreachable(repository: Repository, why: str) -> VendoringRefused:

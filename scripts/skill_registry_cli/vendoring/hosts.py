@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from skill_registry.spec.text import shown
@@ -13,7 +12,7 @@ from skill_registry_cli.vendoring.manifest import COMMIT
 from skill_registry_cli.vendoring.problems import VendoringRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import BinaryIO
 
     from skill_registry_cli.vendoring.repositories import Repository
@@ -29,6 +28,13 @@ _GIT_TIMEOUT = 300
 _BYTES_AS_THEY_ARE = (
     *("-c", "core.autocrlf=false", "-c", "core.eol=lf", "-c", f"core.attributesFile={os.devnull}"),
 )
+_OUR_SETTINGS = {
+    "GIT_ATTR_NOSYSTEM": "1",
+    # Other objects in the place of the commit's own, which no clone has.
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
 # What git would compute with; no name of a ref has it (git-check-ref-format).
 _OPERATOR = re.compile(r"[~^:?*\[\\\s]|\.\.|@\{")
 _HEX = re.compile(r"[0-9a-f]{7,40}")
@@ -70,14 +76,14 @@ class LocalRepositories:
         """As ``CodeHost``."""
         self._known(repository)
         asked = ("archive", "--format=zip", "--prefix=repository/", commit)
-        done = _git(repository, *asked, into=target)
+        done = _git(repository, *asked, into=target, settings=_no_filters(repository))
         if done.returncode:
             why = done.stderr.decode("utf-8", "replace").strip()
             message = f"git cannot make an archive of {repository.url} at {commit}: {why}"
             raise VendoringRefused(message, code="ref_not_found")
 
     def _known(self, repository: Repository) -> None:
-        if _git(repository, "rev-parse", "--git-dir").returncode:
+        if not _is_top(repository):
             message = f"There is no git repository at {repository.url}, or none for this user."
             raise VendoringRefused(message, code="upstream_not_found")
 
@@ -88,19 +94,44 @@ def _meanings(ref: str) -> tuple[str, ...]:
     return (*names, ref) if ref == "HEAD" or _HEX.fullmatch(ref) else names
 
 
+def _is_top(repository: Repository) -> bool:
+    """Tell whether git finds a repository in the directory itself, and not in one around it."""
+    found = _git(repository, "rev-parse", "--is-inside-work-tree", "--show-prefix")
+    if found.stdout == b"true\n\n":
+        return True
+    # A bare one, or the .git of a clone.
+    found = _git(repository, "rev-parse", "--absolute-git-dir")
+    place = os.fsdecode(found.stdout.removesuffix(b"\n"))
+    return found.returncode == 0 and os.path.realpath(place) == os.path.realpath(repository.slug)
+
+
+def _no_filters(repository: Repository) -> dict[str, str]:
+    """Return variables that turn off the filters of this user: they run programs on each file."""
+    asked = ("config", "--null", "--name-only", "--get-regexp", r"^filter\.")
+    keys = _git(repository, *asked).stdout.split(b"\0")
+    drivers = {os.fsdecode(key).rpartition(".")[0] for key in keys if key}
+    words = {"smudge": "", "process": "", "required": "false"}
+    pairs = [(f"{each}.{key}", word) for each in sorted(drivers) for key, word in words.items()]
+    # As variables, since the name of a driver may have a "=".
+    settings = {"GIT_CONFIG_COUNT": str(len(pairs))}
+    for number, (key, word) in enumerate(pairs):
+        settings |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": word}
+    return settings
+
+
 def _git(
-    repository: Repository, *arguments: str, into: BinaryIO | None = None
+    repository: Repository,
+    *arguments: str,
+    into: BinaryIO | None = None,
+    settings: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     # Variables that name another repository come with hooks of git, and would win.
     kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    place = Path(repository.slug).resolve()
-    # Or git would take a directory without a repository for one of the repository around it.
-    ours = {"GIT_CEILING_DIRECTORIES": str(place.parent)}
     try:
         return subprocess.run(
-            ["git", *_BYTES_AS_THEY_ARE, "-C", str(place), *arguments],
+            ["git", *_BYTES_AS_THEY_ARE, "-C", repository.slug, *arguments],
             check=False,
-            env={**kept, **ours, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"},
+            env={**kept, **_OUR_SETTINGS, **(settings or {})},
             stdin=subprocess.DEVNULL,
             stdout=into or subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -30,7 +30,8 @@ MANIFEST = "manifest.yaml"
 COMMIT = re.compile(r"[0-9a-f]{40}")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _MOST_BYTES = 4 * 1024 * 1024
-_USER = re.compile(r"//[^/]*@")
+# What may end a name and a password in an address.
+_AT = re.compile("@|%40")
 _NOWHERE = Repository("", "", "")
 
 
@@ -151,8 +152,8 @@ def _sources(
         repository = hosts.repository(url) if url else None
         if url and repository is None:
             # Whoever wrote a password into it does not want to read it in a log.
-            bare = _USER.sub("//", url)
-            message = f"The repository of {key}, {shown(bare, 200)}, is none that may be used."
+            bare = "whose address has an @" if _AT.search(url) else shown(url, 200)
+            message = f"The repository of {key}, {bare}, is none that may be used."
             hint = (
                 "It is https://github.com/OWNER/NAME; `--allow HOST` allows another host, "
                 "`--allow file` repositories of this machine (file:///PATH)."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import zipfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,11 +15,12 @@ from git_repositories import Repository
 from mounts import tree as snapshot
 
 from skill_registry_cli.vendor import tokens
+from skill_registry_cli.vendoring.github import GitHub, Token
+from skill_registry_cli.vendoring.problems import VendoringRefused
 from skill_registry_cli.vendoring.repositories import AllowedHosts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 TOKEN = "made-up-token-of-a-test"
 SKILL = "---\nname: alpha\ndescription: Does alpha.\n---\nDo it.\n"
@@ -112,11 +114,34 @@ def test_a_private_repository_needs_the_token_which_goes_to_the_api_alone(
     run = sync(skills, host, capsysbinary)
     assert (run.code, host.leaks) == (0, [])
     assert TOKEN not in run.out + run.err + caplog.text
-    monkeypatch.setenv("GH_ENTERPRISE_TOKEN", "another-made-up-token")
+
+
+@pytest.mark.parametrize("name", ["GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"])
+def test_a_token_that_is_not_accepted_is_named_by_its_variable(
+    skills: Path,
+    host: CodeHost,
+    capsysbinary: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    host.token = TOKEN
+    monkeypatch.setenv(name, "another-made-up-token")
     code, detail = refused(skills, host, capsysbinary)
     assert code == "upstream_refused"
-    assert "does not take the token in GH_ENTERPRISE_TOKEN" in detail
+    assert f"does not take the token in {name}." in detail
     assert "another-made-up-token" not in detail
+
+
+def test_a_header_that_cannot_be_sent_is_not_shown(host: CodeHost) -> None:
+    allowed = AllowedHosts.named((host.url,))
+    repository = allowed.repository(f"{host.url}/acme/kit")
+    assert repository is not None
+    token = Token("GH_ENTERPRISE_TOKEN", "made\nsecret")
+    with GitHub({host.url: token}) as github, pytest.raises(VendoringRefused) as refusal:
+        github.resolve(repository, "main")
+    assert refusal.value.code == "upstream_unreachable"
+    assert "secret" not in f"{refusal.value} {refusal.value.__cause__} {token}"
+    assert "made" not in refusal.value.message
 
 
 @pytest.mark.parametrize("margin", ["\n", " ", "\r\n"])
@@ -154,10 +179,14 @@ def test_a_token_is_for_its_own_hosts_and_never_goes_in_the_clear() -> None:
     environment = {"GITHUB_TOKEN": "one", "GH_ENTERPRISE_TOKEN": "two"}
     hosts = AllowedHosts.named(("git.example.com", "http://git.example.org", "file"))
     assert tokens(hosts, environment) == {
-        "https://github.com": "one",
-        "https://git.example.com": "two",
+        "https://github.com": Token("GITHUB_TOKEN", "one"),
+        "https://git.example.com": Token("GH_ENTERPRISE_TOKEN", "two"),
     }
-    assert tokens(hosts, {"GH_TOKEN": "", "GITHUB_TOKEN": "x"}) == {"https://github.com": "x"}
+    for blank in ("", " \n"):
+        held = {"GH_TOKEN": blank, "GITHUB_TOKEN": "x"}
+        assert tokens(hosts, held) == {"https://github.com": Token("GITHUB_TOKEN", "x")}
+    both = {"GITHUB_TOKEN": "later", "GH_TOKEN": "first"}
+    assert tokens(hosts, both) == {"https://github.com": Token("GH_TOKEN", "first")}
 
 
 @pytest.mark.parametrize(
@@ -166,7 +195,7 @@ def test_a_token_is_for_its_own_hosts_and_never_goes_in_the_clear() -> None:
         (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1700000000"}, "until 22:13 UTC"),
         (429, {"retry-after": "3600"}, "for 3600 seconds"),
         (403, {"retry-after": "60"}, "for 60 seconds"),
-        (429, {}, "no more requests."),
+        (429, {}, "no more requests. A token in GH_ENTERPRISE_TOKEN"),
     ],
 )
 def test_a_rate_limit_is_told_with_its_end(
@@ -182,12 +211,39 @@ def test_a_rate_limit_is_told_with_its_end(
     assert (code, told in detail) == ("rate_limited", True)
 
 
+@pytest.mark.parametrize("match", ["commits", "zipball", "legacy.zip"])
 def test_a_secondary_rate_limit_is_known_by_its_words(
-    skills: Path, host: CodeHost, capsysbinary: Capture
+    skills: Path, host: CodeHost, capsysbinary: Capture, match: str
 ) -> None:
     text = '{"message": "You have exceeded a secondary rate limit."}'
-    host.faults.append(Fault("commits", 403, body=text))
+    host.faults.append(Fault(match, 403, body=text))
     assert refused(skills, host, capsysbinary)[0] == "rate_limited"
+
+
+def test_who_shows_a_token_is_not_advised_to_show_one(
+    skills: Path, host: CodeHost, capsysbinary: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host.token = TOKEN
+    monkeypatch.setenv("GH_ENTERPRISE_TOKEN", TOKEN)
+    host.faults.append(Fault("commits", 429))
+    code, detail = refused(skills, host, capsysbinary)
+    assert (code, "token" in detail.lower()) == ("rate_limited", False)
+
+
+def test_a_download_has_no_name_that_a_kill_could_leave_behind(
+    skills: Path,
+    host: CodeHost,
+    capsysbinary: Capture,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    found: list[list[Path]] = []
+    host.faults.append(Fault("legacy.zip", before=lambda: found.append(list(folder.iterdir()))))
+    assert sync(skills, host, capsysbinary).code == 0
+    assert found == [[]]
 
 
 @pytest.mark.parametrize(

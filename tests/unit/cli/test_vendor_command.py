@@ -125,3 +125,12 @@ def test_an_interrupted_sync_says_what_became_of_it(
     assert (snapshot(place.root) == before) is (moment == "load")
     run = place.sync(capsysbinary, "--json")
     assert (run.code, run.document()["code"]) == (130, "aborted")
+
+
+@pytest.mark.parametrize("word", ["https://somebody:secret@git.example.com", "secret@host/x"])
+def test_a_password_in_an_allowed_host_is_not_repeated(
+    place: Place, capsysbinary: Capture, word: str
+) -> None:
+    run = Run(capsysbinary, "vendor", "check", "--dir", place.root, "--allow", word)
+    assert (run.code, run.err.split(":")[0]) == (2, "usage")
+    assert "has an @" in run.err and "secret" not in run.out + run.err

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Capture, Run
-from git_repositories import Repository, Submodule
+from git_repositories import Link, Repository, Submodule
 from synced_trees import Place, skill_md
 
 from skill_registry_cli.vendoring.archives import RepositoryArchive
@@ -45,6 +45,7 @@ def test_what_is_no_part_of_a_skill_is_told_and_left_out(
         {
             "skills/alpha/node_modules/a/m.js": "x",
             "skills/alpha/node_modules/b/m.js": "x",
+            "skills/alpha/node_modules/.bin/m": Link("../a/m.js"),
             "skills/alpha/scripts/__pycache__/m.pyc": "x",
             "skills/alpha/.version": "7",
             "skills/alpha/vendored": Submodule(COMMIT),
@@ -79,6 +80,13 @@ def test_a_pointer_of_git_lfs_is_told_and_kept(
         ("COPYING", True),
         ("LICENSE-APACHE-2.0.txt", True),
         ("UNLICENSE", True),
+        ("LICENSE-BSD-3-Clause", True),
+        ("LICENSE.GPLv3", True),
+        ("COPYING.LESSER", True),
+        ("license-cc_by-sa-4.0.md", True),
+        ("license-mit-checker.py", False),
+        ("LICENSE-MIT.py", False),
+        ("license.mitre.md", False),
         ("license-checker.py", False),
         ("copying-files.md", False),
         ("LICENSES.md", False),
@@ -109,6 +117,9 @@ def test_a_path_that_is_not_utf8_is_refused_by_its_bytes(
         ("*.md ident", True),
         ("*.bin filter=lfs -text", True),
         ("*.txt working-tree-encoding=UTF-16", True),
+        ("a#b eol=crlf", True),
+        ("# *.md ident", False),
+        ("*.md identical", False),
         ("* text=auto", False),
         ("*.md text eol=lf -ident", False),
     ],
@@ -139,20 +150,81 @@ def test_settings_of_the_user_do_not_change_the_upstreams_bytes(
     assert (place.root / "alpha/LICENSE").read_bytes() == b"MIT\n"
 
 
+def test_filters_of_the_user_do_not_run(
+    place: Place,
+    upstream: Repository,
+    capsysbinary: Capture,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Git LFS sets up one like the first; the name of the other is as odd as git allows.
+    (tmp_path / ".gitconfig").write_text(
+        '[filter "lfs"]\n\tsmudge = tr a-z A-Z\n\tprocess = false\n\trequired = true\n'
+        '[filter "o=d.d"]\n\tsmudge = tr a-z A-Z\n\trequired = true\n'
+    )
+    monkeypatch.setenv("HOME", str(tmp_path))
+    attributes = "*.bin filter=lfs\n*.txt filter=o=d.d\n"
+    upstream.commit(
+        {
+            ".gitattributes": attributes,
+            "skills/alpha/a.bin": POINTER,
+            "skills/alpha/a.txt": "words\n",
+        }
+    )
+    assert place.sync(capsysbinary).code == 0
+    assert (place.root / "alpha/a.bin").read_text() == POINTER
+    assert (place.root / "alpha/a.txt").read_text() == "words\n"
+
+
+def test_objects_that_stand_in_for_others_on_this_machine_are_not_taken(
+    place: Place, upstream: Repository, capsysbinary: Capture
+) -> None:
+    before = upstream.commit({"skills/alpha/a.md": "before\n"})
+    after = upstream.commit({"skills/alpha/a.md": "after\n"})
+    objects = (f"{after}:skills", f"{before}:skills")
+    subprocess.run(["git", "-C", upstream.folder, "replace", *objects], check=True)
+    assert place.sync(capsysbinary).code == 0
+    assert (place.root / "alpha/a.md").read_text() == "after\n"
+
+
+def test_variables_of_git_name_no_other_repository(
+    place: Place,
+    upstream: Repository,
+    capsysbinary: Capture,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = Repository(tmp_path / "other")
+    other.commit({"README.md": "Nothing.\n"})
+    monkeypatch.setenv("GIT_DIR", str(other.folder))
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.autocrlf")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "nonsense")
+    assert place.sync(capsysbinary).code == 0
+    assert (place.root / "alpha/LICENSE").read_bytes() == b"MIT\n"
+
+
 def test_a_directory_inside_a_repository_is_none(
     place: Place, upstream: Repository, capsysbinary: Capture, tmp_path: Path
 ) -> None:
-    clone = tmp_path / "clone"
+    # A colon would end one path and begin another in lists of git.
+    clone = tmp_path / "a:b" / "clone"
     subprocess.run(["git", "clone", "-q", upstream.folder, clone], check=True)
-    for inner in (clone / "skills", clone / "skills/alpha", upstream.folder / "objects"):
+    link, loop = tmp_path / "link", tmp_path / "loop"
+    link.symlink_to(clone / "skills")
+    loop.symlink_to(loop)
+    below = (clone / "skills", clone / "skills/alpha", upstream.folder / "objects")
+    for inner in (*below, link, loop):
         manifest = place.manifest.replace(upstream.url, inner.as_uri())
         (place.root / "manifest.yaml").write_text(manifest)
         run = place.sync(capsysbinary)
         assert (run.code, run.err.split(":")[0]) == (1, "upstream_not_found")
         place.write("alpha")
-    manifest = place.manifest.replace(upstream.url, clone.as_uri())
-    (place.root / "manifest.yaml").write_text(manifest)
-    assert place.sync(capsysbinary).code == 0
+    for top in (clone, clone / ".git"):
+        manifest = place.manifest.replace(upstream.url, top.as_uri())
+        (place.root / "manifest.yaml").write_text(manifest)
+        assert place.sync(capsysbinary).code == 0
+        place.write("alpha")
 
 
 def archive(comment: bytes = COMMIT.encode()) -> bytes:
