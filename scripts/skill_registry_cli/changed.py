@@ -121,7 +121,7 @@ class Repository:
                 return done.stdout.decode().strip()
         raise RequestInvalid(
             f"git knows no commit {shown(name)} here. In CI, check out the whole history"
-            " (fetch-depth: 0).",
+            " (fetch-depth: 0); where it was pushed over, name another, like HEAD~1.",
             code="revision_unknown",
         )
 

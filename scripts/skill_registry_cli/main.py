@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 refused, 2 wrong usage or no registry that answers, 130 Ct
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -165,6 +166,9 @@ def _colour_help() -> None:
 
 def run() -> None:
     """Run the command line of this process and end it with the command's exit code."""
+    # A shell may have closed them; what is written then is for nobody.
+    sys.stdout = sys.stdout or io.StringIO()
+    sys.stderr = sys.stderr or io.StringIO()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character shows its number, and the run goes on.
         if hasattr(stream, "reconfigure"):

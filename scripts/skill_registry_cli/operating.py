@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -201,6 +202,8 @@ def purge(
     Example: skillctl purge release-notes 3 --reason "A key in references/api.md"
     """
     if not (yes or dry_run):
+        if sys.stdin is None:
+            raise typer.BadParameter("nobody can be asked here; --yes answers before.")
         # On stderr: stdout is for the answer.
         typer.confirm(f"Remove the bytes of {name} v:{version} for good?", abort=True, err=True)
     with Session.of(context).asking(as_json=as_json) as (client, terminal):

@@ -28,10 +28,19 @@ if TYPE_CHECKING:
     from skill_registry_cli.skill_paths import Item
     from skill_registry_cli.terminal import Terminal
 
+
+def _path(text: str) -> Path:
+    # A variable of a script that is not set, which must not mean all that is below here.
+    if not text:
+        raise typer.BadParameter("an empty path names nothing.")
+    return Path(text)
+
+
 Paths = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="PATH",
+        parser=_path,
         help="Skills' directories, such directories as zip files, or folders of skills.",
     ),
 ]
@@ -176,6 +185,8 @@ def _tell_changes(terminal: Terminal, chosen: _Chosen, scope: str | None) -> dic
     if terminal.as_json:
         gone = [{"name": each.name, "path": each.path} for each in chosen.gone]
         return {"gone": gone} if gone else {}
+    if chosen.since is not None and chosen.items and is_everything(chosen.since):
+        terminal.notice("No revision to compare with was given: every skill was taken.")
     if chosen.since is not None and not chosen.items:
         nothing = is_everything(chosen.since)
         told = "There is no skill." if nothing else f"No skill changed since {chosen.since}."

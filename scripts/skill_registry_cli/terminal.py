@@ -128,6 +128,8 @@ class Terminal:
             return
         self.failure(error.code, error.message)
         self.diagnostics((*before, *diagnostics_of(error)), prefix)
+        if error.code == "unauthenticated":
+            self.notice("    hint: `skillctl profile show` tells who you are to which registry.")
         if available := getattr(error, "available", ()):
             self.notice(f"    available: {', '.join(available)}")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from command_line import Capture, Run
-from loopback import Loopback
+from loopback import Fault, Loopback
 from trees import grow
 
 if TYPE_CHECKING:
@@ -109,3 +109,40 @@ def test_a_dry_run_that_does_not_wait_is_wrong_usage(
 ) -> None:
     assert Run(capsysbinary, "push", folder, "--dry-run", "--no-wait").code == 2
     assert registry.requests == []
+
+
+def test_an_empty_path_is_wrong_usage_and_not_all_that_is_here(
+    folder: Path, registry: Loopback, capsysbinary: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    for arguments in ([""], ["alpha", ""]):
+        run = Run(capsysbinary, "push", *arguments)
+        assert (run.code, run.out) == (2, "")
+        assert "an empty path names nothing" in run.err
+    assert registry.requests == []
+
+
+def test_a_revision_that_is_none_takes_every_skill_and_says_so(
+    folder: Path, capsysbinary: Capture
+) -> None:
+    for revision in ("", "0" * 40):
+        run = Run(capsysbinary, "push", "--changed-since", revision, "--dry-run", folder)
+        assert (run.code, run.out.count("would be published")) == (0, 2)
+        assert "No revision to compare with was given: every skill was taken." in run.err
+
+
+def test_a_purge_asks_nobody_where_nobody_can_answer(
+    registry: Loopback, capsysbinary: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    run = Run(capsysbinary, "purge", "alpha", "1", "--reason", "A key")
+    assert (run.code, run.out, "--yes answers before" in run.err) == (2, "", True)
+    assert registry.requests == []
+
+
+def test_who_is_not_known_is_told_where_to_look(registry: Loopback, capsysbinary: Capture) -> None:
+    text = b'{"type": "x", "title": "Unauthorized", "status": 401, "code": "unauthenticated"}'
+    headers = {"Content-Type": "application/problem+json"}
+    registry.faults.append(Fault("GET /skills", 401, headers, text))
+    run = Run(capsysbinary, "list")
+    assert (run.code, "skillctl profile show" in run.err) == (1, True)

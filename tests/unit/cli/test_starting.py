@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,3 +21,11 @@ def test_ctrl_c_while_the_program_loads_ends_it_without_a_traceback(tmp_path: Pa
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_closed_streams_are_no_fault_of_the_program() -> None:
+    for closed in (">&-", "2>&-", ">&- 2>&-"):
+        line = f"'{sys.executable}' -m skill_registry_cli --url http://127.0.0.1:9 list {closed}"
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)}
+        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=environment)
+        assert (done.returncode, "Traceback" in done.stdout + done.stderr) == (2, False)
